@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs. Each is declared here and defined in cmd_<name>.cpp.
+#pragma once
+
+#include "cli/command.h"
+
+namespace lockstep::cli {
+
+std::function<int()> config(Options& options);
+std::function<int()> version(Options& options);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of verbs, and the only place that turns errors into exit codes.
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+#include "cli/parse.h"
+#include "lockstep/core/error.h"
+
+using lockstep::Error;
+using lockstep::Fault;
+using lockstep::cli::Command;
+
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"config", "check a recipe, or explain every setting",
+            lockstep::cli::config},
+    Command{"version", "versions of the program and what it was built with",
+            lockstep::cli::version},
+};
+
+int exit_code(Fault fault) {
+  switch (fault) {
+    case Fault::config:
+      return 2;
+    case Fault::data:
+      return 3;
+    case Fault::device:
+      return 4;
+    case Fault::peer:
+      return 5;
+    case Fault::store:
+      return 6;
+    case Fault::internal:
+      return 1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return lockstep::cli::parse_and_run(argc, argv, kCommands);
+} catch (const Error& e) {
+  std::fprintf(stderr, "lockstep: %s\n", e.what());
+  if (!e.hint().empty()) std::fprintf(stderr, "  hint: %s\n", e.hint().c_str());
+  return exit_code(e.fault());
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "lockstep: %s\n", e.what());
+  return 1;
+}

@@ -1,0 +1,15 @@
+# build/bin/lockstep. Verbs that train are linked in only with the train half;
+# in a study build their stub answers in one line.
+find_package(CLI11 REQUIRED)
+file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+if(LOCKSTEP_TRAIN)
+  file(GLOB half CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/train/*.cpp)
+else()
+  file(GLOB half CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/study/*.cpp)
+endif()
+add_executable(lockstep_cli ${cli_sources} ${half})
+set_target_properties(lockstep_cli PROPERTIES OUTPUT_NAME lockstep)
+target_link_libraries(lockstep_cli PRIVATE lockstep::study CLI11::CLI11)
+if(LOCKSTEP_TRAIN)
+  target_link_libraries(lockstep_cli PRIVATE lockstep::train)
+endif()

@@ -1,0 +1,33 @@
+# The study half: one shared library that knows nothing of LibTorch.
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Eigen3 REQUIRED)
+find_package(Ceres REQUIRED)
+find_package(Threads REQUIRED)
+
+set(LOCKSTEP_STUDY_FOLDERS core config plan hardware predict batch store
+                           analyse advise report serve)
+
+# All sources of some folders of lockstep/, found again when one is added.
+function(lockstep_sources out)
+  set(found)
+  foreach(folder IN LISTS ARGN)
+    file(GLOB some CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/${folder}/*.cpp)
+    list(APPEND found ${some})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+lockstep_sources(sources ${LOCKSTEP_STUDY_FOLDERS})
+add_library(lockstep_study SHARED ${sources})
+add_library(lockstep::study ALIAS lockstep_study)
+set_target_properties(lockstep_study PROPERTIES EXPORT_NAME study)
+target_compile_features(lockstep_study PUBLIC cxx_std_20)
+target_compile_definitions(lockstep_study PRIVATE LOCKSTEP_VERSION="${PROJECT_VERSION}")
+target_include_directories(
+  lockstep_study PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(
+  lockstep_study
+  PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
+  PRIVATE Eigen3::Eigen Ceres::ceres)

@@ -1,0 +1,47 @@
+# tests/<folder>/<file>_test.cpp tests lockstep/<folder>/<file>: one program and
+# one ctest entry a folder. tests/<folder>/*_test.py drive the built binary.
+enable_testing()
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
+
+function(lockstep_test folder half)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${folder}_test ${sources})
+  target_link_libraries(${folder}_test PRIVATE lockstep::${half} GTest::gmock GTest::gtest_main rapidcheck)
+  target_compile_definitions(${folder}_test PRIVATE LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(half STREQUAL train)
+    target_precompile_headers(${folder}_test REUSE_FROM lockstep_train)
+  endif()
+  add_test(NAME ${folder} COMMAND ${folder}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${folder} PROPERTIES LABELS ${half})
+endfunction()
+
+foreach(folder IN LISTS LOCKSTEP_STUDY_FOLDERS)
+  lockstep_test(${folder} study)
+endforeach()
+if(LOCKSTEP_TRAIN)
+  foreach(folder IN LISTS LOCKSTEP_TRAIN_FOLDERS)
+    lockstep_test(${folder} train)
+  endforeach()
+endif()
+
+# Tests of the program from outside. tests/cli works in both builds.
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+set(outside cli tree)
+if(LOCKSTEP_TRAIN)
+  list(APPEND outside run)
+endif()
+foreach(folder IN LISTS outside)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.py)
+  foreach(script IN LISTS scripts)
+    get_filename_component(name ${script} NAME_WE)
+    add_test(NAME ${folder}/${name} COMMAND ${Python3_EXECUTABLE} ${script} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(
+      ${folder}/${name}
+      PROPERTIES LABELS ${folder} ENVIRONMENT
+                 "LOCKSTEP_BIN=$<TARGET_FILE:lockstep_cli>;LOCKSTEP_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+endforeach()

@@ -1,0 +1,22 @@
+# The train half: one shared library on the CPU half of LibTorch. It is shared
+# because liblockstep_cuda.so throws its errors and fills its records: two
+# copies of a type would meet at run time.
+find_package(LibTorch 2.11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+pkg_check_modules(SndFile REQUIRED IMPORTED_TARGET sndfile)
+
+set(LOCKSTEP_TRAIN_FOLDERS device measure data model comm strategy optim
+                           kernels train)
+
+lockstep_sources(sources ${LOCKSTEP_TRAIN_FOLDERS})
+add_library(lockstep_train SHARED ${sources} ${PROJECT_SOURCE_DIR}/lockstep/run.cpp)
+add_library(lockstep::train ALIAS lockstep_train)
+set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train)
+target_link_libraries(
+  lockstep_train
+  PUBLIC lockstep::study LibTorch::cpu
+  PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile ${CMAKE_DL_LIBS})
+# torch's headers cost 25 s a file; compiled once, 5 to 11.
+target_precompile_headers(lockstep_train PRIVATE ${PROJECT_SOURCE_DIR}/lockstep/train/torch_pch.h)

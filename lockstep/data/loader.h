@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of a dataset in a given order, read ahead by worker threads. The
+// same seed gives the same batches whatever the number of workers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lockstep/data/dataset.h"
+
+namespace lockstep {
+
+struct Batch {
+  at::Tensor inputs;   // [samples, ...shape.input]
+  at::Tensor targets;  // [samples] or [samples, context], int64
+  std::int64_t samples = 0;
+};
+
+struct LoaderOptions {
+  std::int64_t batch = 1;
+  std::int64_t workers = 0;
+  std::uint64_t seed = 0;  // with the sample's index: seed of its augmentation
+};
+
+class Loader {
+ public:
+  // Reads `order` front to back in batches; the last one may be smaller.
+  // `dataset` must outlive the loader.
+  Loader(const Dataset& dataset, std::vector<std::int64_t> order,
+         LoaderOptions options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next batch on the CPU, or nothing at the end. Throws what a worker
+  // threw, at the batch where it happened.
+  std::optional<Batch> next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware a rank trains on: memory, time, fused updates. CPU is linked
+// in; CUDA is liblockstep_cuda.so, opened when a GPU is asked for.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lockstep/core/json.h"
+#include "lockstep/measure/time_source.h"
+
+namespace lockstep {
+
+// One pass over a range of flat parameters. `first` is momentum or Adam's
+// mean, `second` Adam's square; gradients are zero afterwards.
+struct UpdateArgs {
+  at::Tensor values, grads, first, second;  // [numel], fp32, same device
+  double lr = 0, weight_decay = 0, grad_scale = 1;
+  double momentum = 0;                   // sgd
+  bool nesterov = false;                 // sgd
+  double beta1 = 0, beta2 = 0, eps = 0;  // adam
+  bool decoupled_decay = false;          // adamw
+  std::int64_t step = 1;                 // 1 for the first update
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  virtual c10::Device torch() const = 0;
+  // For machine.json: name, memory, cores or multiprocessors, driver.
+  virtual Json info() const = 0;
+  // Waits until everything handed to the device is done.
+  virtual void synchronize() = 0;
+  // Seconds of device work; see time_source.h.
+  virtual TimeSource time_source() = 0;
+  virtual std::int64_t peak_memory_bytes() = 0;
+  virtual void reset_peak_memory() = 0;
+  // State of the generator that dropout and the like draw from.
+  virtual at::Tensor random_state() = 0;
+  virtual void set_random_state(const at::Tensor& state) = 0;
+
+  virtual void sgd(const UpdateArgs& args) = 0;
+  virtual void adam(const UpdateArgs& args) = 0;
+};
+
+// "cpu", "cuda" or "cuda:N". Throws Error{Fault::device} when it is not there:
+// what was asked is what runs.
+std::unique_ptr<Device> open_device(const std::string& name);
+
+}  // namespace lockstep

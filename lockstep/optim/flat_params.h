@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module's parameters and gradients as two flat buffers. Each parameter and
+// its .grad are views of them, in the module's order and without gaps, so one
+// pass updates everything and a bucket of gradients is a range, not a copy.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+struct Slice {
+  std::string name;
+  std::int64_t begin = 0, numel = 0;  // in elements of the flat buffer
+  bool norm_or_bias = false;          // weight decay may skip it
+};
+
+class FlatParams {
+ public:
+  // Moves the module's parameters (all fp32, on one device) into the flat
+  // buffer; the module goes on working with views of it. Shared parameters
+  // appear once.
+  explicit FlatParams(torch::nn::Module& module);
+
+  const at::Tensor& values() const { return values_; }  // [numel]
+  const at::Tensor& grads() const { return grads_; }    // [numel]
+  const std::vector<Slice>& slices() const { return slices_; }
+  const std::vector<at::Tensor>& params() const { return params_; }
+
+  // Gradients to zero, still views of the flat buffer.
+  void zero_grads();
+
+ private:
+  at::Tensor values_, grads_;
+  std::vector<Slice> slices_;
+  std::vector<at::Tensor> params_;
+};
+
+}  // namespace lockstep
