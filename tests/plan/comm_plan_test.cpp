@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/plan/comm_plan.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// 12000 -> 1000 -> 100 -> 10 -> 10, weight before bias: 12,102,220 parameters.
+const ParamList kLinear{
+    .numel = {12'000'000, 1000, 100'000, 100, 1000, 10, 100, 10}};
+constexpr std::int64_t kLinearBytes = 48'408'880;
+
+std::vector<std::int64_t> bytes_in(const CommPlan& messages) {
+  std::vector<std::int64_t> out;
+  for (const Message& m : messages) out.push_back(m.bytes);
+  return out;
+}
+
+std::vector<std::string> ops_in(const CommPlan& messages) {
+  std::vector<std::string> out;
+  for (const Message& m : messages)
+    out.push_back(std::string(word(m.op)) + " " + std::string(word(m.payload)));
+  return out;
+}
+
+TEST(CommPlan, SingleSendsNothing) {
+  EXPECT_THAT(plan({.kind = StrategyKind::single}, kLinear, {.ranks = 1}),
+              IsEmpty());
+}
+
+TEST(CommPlan, DdpSendsExactlyTheGradientsOfTheLinearModel) {
+  const CommPlan p = plan({.kind = StrategyKind::ddp}, kLinear, {.ranks = 2});
+  EXPECT_EQ(bytes_of(p), kLinearBytes);
+  // The small layers stay below 1 MiB together, so the large one joins them.
+  ASSERT_EQ(p.size(), 1U);
+  EXPECT_THAT(p[0].params, ElementsAre(7, 6, 5, 4, 3, 2, 1, 0));
+  EXPECT_EQ(p[0].phase, Phase::backward);
+}
+
+TEST(CommPlan, ABucketClosesWhenItReachesItsLimit) {
+  const StrategyConfig config{.kind = StrategyKind::ddp,
+                              .first_bucket_bytes = 400'000,
+                              .bucket_bytes = 4000};
+  // 40 + 400 + 40 + 4000 + 400 + 400,000 passes 400,000; 4000 reaches 4000.
+  EXPECT_THAT(bytes_in(plan(config, kLinear, {.ranks = 2})),
+              ElementsAre(404'880, 4000, 48'000'000));
+}
+
+TEST(CommPlan, AccumulationSendsGradientsInTheLastPassOnly) {
+  const CommPlan p = plan({.kind = StrategyKind::ddp}, kLinear,
+                          {.ranks = 2, .samples = 64, .accumulate = 4});
+  EXPECT_EQ(bytes_of(p), kLinearBytes);
+  for (const Message& m : p) EXPECT_EQ(m.pass, 3);
+}
+
+TEST(CommPlan, RunningStatisticsAreBroadcastBeforeForward) {
+  const CommPlan p = plan({.kind = StrategyKind::ddp},
+                          {.numel = {10}, .buffer_bytes = 80}, {.ranks = 2});
+  ASSERT_THAT(ops_in(p),
+              ElementsAre("broadcast buffers", "all_reduce gradients"));
+  EXPECT_EQ(p[0].bytes, 80);
+  EXPECT_EQ(p[0].phase, Phase::before_forward);
+}
+
+TEST(CommPlan, ShardedScattersGradientsAndGathersParameters) {
+  const StrategyConfig config{.kind = StrategyKind::sharded,
+                              .first_bucket_bytes = 400'000,
+                              .bucket_bytes = 4000};
+  const CommPlan p = plan(config, kLinear, {.ranks = 4});
+  EXPECT_THAT(
+      ops_in(p),
+      ElementsAre("reduce_scatter gradients", "reduce_scatter gradients",
+                  "reduce_scatter gradients", "all_gather parameters",
+                  "all_gather parameters", "all_gather parameters"));
+  EXPECT_EQ(bytes_of(p), 2 * kLinearBytes);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(p[i].params, p[i + 3].params);
+    EXPECT_EQ(p[i + 3].phase, Phase::after_update);
+  }
+}
+
+TEST(CommPlan, DataParallelSendsTheMessagesOfTheEightSteps) {
+  const CommPlan p = plan(
+      {.kind = StrategyKind::data_parallel}, kLinear,
+      {.ranks = 4, .samples = 10, .input_bytes = 48'000, .output_bytes = 40});
+  EXPECT_THAT(ops_in(p), ElementsAre("scatter inputs", "broadcast parameters",
+                                     "gather outputs", "scatter outputs",
+                                     "reduce gradients"));
+  EXPECT_THAT(bytes_in(p),
+              ElementsAre(480'000, kLinearBytes, 400, 400, kLinearBytes));
+  EXPECT_EQ(p[2].phase, Phase::after_forward);
+  EXPECT_EQ(p[4].phase, Phase::after_backward);
+}
+
+TEST(CommPlan, DataParallelRepeatsItsMessagesInEveryPassWithItsOwnSamples) {
+  const CommPlan p = plan(
+      {.kind = StrategyKind::data_parallel, .collective = Route::ring},
+      {.numel = {5}, .buffer_bytes = 8},
+      {.samples = 7, .accumulate = 2, .input_bytes = 100, .output_bytes = 10});
+  EXPECT_THAT(bytes_in(p),
+              ElementsAre(400, 8, 20, 40, 40, 20, 300, 8, 20, 30, 30, 20));
+  EXPECT_EQ(p[0].route, Route::star);  // shares go straight to their replica
+  EXPECT_EQ(p[1].route, Route::ring);
+  EXPECT_EQ(p[11].pass, 1);
+}
+
+TEST(CommPlan, LocalSgdAveragesEveryHStepsAndAtTheEnd) {
+  const StrategyConfig config{.kind = StrategyKind::local_sgd,
+                              .local_steps = 3};
+  const ParamList params{.numel = {10, 6}, .buffer_bytes = 8};
+  std::vector<std::int64_t> sent;
+  for (std::int64_t step = 0; step < 8; ++step)
+    sent.push_back(
+        bytes_of(plan(config, params, {.step = step, .last = step == 7})));
+  EXPECT_THAT(sent, ElementsAre(0, 0, 72, 0, 0, 72, 0, 72));
+  EXPECT_THAT(ops_in(plan(config, params, {.step = 2})),
+              ElementsAre("all_reduce parameters", "all_reduce buffers"));
+}
+
+TEST(CommPlan, PostLocalSgdSharesGradientsUntilItsStart) {
+  const StrategyConfig config{
+      .kind = StrategyKind::local_sgd, .local_steps = 2, .local_start = 2};
+  const ParamList params{.numel = {10}};
+  std::vector<std::string> sent;
+  for (std::int64_t step = 0; step < 6; ++step)
+    for (const std::string& op : ops_in(plan(config, params, {.step = step})))
+      sent.push_back(std::to_string(step) + " " + op);
+  EXPECT_THAT(
+      sent, ElementsAre("0 all_reduce gradients", "1 all_reduce gradients",
+                        "3 all_reduce parameters", "5 all_reduce parameters"));
+}
+
+TEST(CommPlan, ParametersAndBuffersComeFromTheWorkPlan) {
+  WorkPlan work;
+  work.params.resize(2);
+  work.params[0].numel = 6;
+  work.params[1].numel = 2;
+  work.layers.resize(2);
+  work.layers[0].buffer_numel = 4;
+  const ParamList list = param_list(work);
+  EXPECT_THAT(list.numel, ElementsAre(6, 2));
+  EXPECT_EQ(list.bytes(), 32);
+  EXPECT_EQ(list.buffer_bytes, 16);
+}
+
+// nccl-tests, doc/PERFORMANCE.md.
+TEST(CommPlan, BusFactorsAreThoseOfNcclTests) {
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 4), 1.5);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::reduce_scatter, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_gather, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::broadcast, 4), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::reduce, 4), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 1), 0);
+}
+
+RC_GTEST_PROP(CommPlanProperty, BucketsHoldEveryParameterOnceFromTheLast,
+              (std::vector<std::uint16_t> sizes, std::uint16_t first,
+               std::uint16_t rest)) {
+  ParamList params;
+  for (const std::uint16_t n : sizes) params.numel.push_back(n + 1);
+  const StrategyConfig config{.first_bucket_bytes = first + 1,
+                              .bucket_bytes = rest + 1};
+  std::vector<std::size_t> order;
+  std::int64_t limit = config.first_bucket_bytes;
+  for (const auto& bucket : buckets_of(config, params)) {
+    std::int64_t bytes = 0;
+    for (const std::size_t i : bucket) {
+      RC_ASSERT(bytes < limit);  // it would have closed before
+      bytes += params.numel[i] * 4;
+      order.push_back(i);
+    }
+    limit = config.bucket_bytes;
+  }
+  std::reverse(order.begin(), order.end());
+  for (std::size_t i = 0; i < order.size(); ++i) RC_ASSERT(order[i] == i);
+  RC_ASSERT(order.size() == sizes.size());
+}
+
+RC_GTEST_PROP(CommPlanProperty, SharesAddUpAndDifferByAtMostOne, ()) {
+  const std::int64_t total = *rc::gen::inRange<std::int64_t>(0, 1 << 20);
+  const std::int64_t parts = *rc::gen::inRange<std::int64_t>(1, 100);
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t share = share_of(total, parts, i);
+    RC_ASSERT(share == total / parts || share == total / parts + 1);
+    if (i > 0) RC_ASSERT(share <= share_of(total, parts, i - 1));
+    sum += share;
+  }
+  RC_ASSERT(sum == total);
+}
+
+}  // namespace
+}  // namespace lockstep
