@@ -10,30 +10,6 @@
 #include <fstream>
 
 namespace lockstep {
-namespace {
-
-[[noreturn]] void fail_write(const std::filesystem::path& path,
-                             const std::filesystem::path& part) {
-  const int reason = errno;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw Error(Fault::store, path.string(),
-              fmt::format("cannot be written: {}", std::strerror(reason)),
-              reason == ENOSPC ? "free some space, or choose another folder"
-                               : "check the folder and its permissions");
-}
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t done = ::write(file, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return true;
-}
-
-}  // namespace
 
 std::string read_file(const std::filesystem::path& path, Fault fault,
                       std::int64_t max_bytes) {
@@ -56,18 +32,53 @@ std::string read_file(const std::filesystem::path& path, Fault fault,
   return text;
 }
 
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path part = path;
-  part += ".part";
-  const int file = ::open(part.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0644);
-  if (file < 0) fail_write(path, part);
-  const bool written = write_all(file, text) && ::fsync(file) == 0;
-  const int reason = errno;
-  if (::close(file) != 0 || !written) {
-    if (!written) errno = reason;
-    fail_write(path, part);
+AtomicFile::AtomicFile(std::filesystem::path path)
+    : path_(std::move(path)), part_(path_) {
+  part_ += ".part";
+  file_ = ::open(part_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+  if (file_ < 0) fail();
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(part_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t done = ::write(file_, at, bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail();
+    at += done, bytes -= static_cast<std::size_t>(done);
   }
-  if (::rename(part.c_str(), path.c_str()) != 0) fail_write(path, part);
+}
+
+void AtomicFile::commit() {
+  if (::fsync(file_) != 0) fail();
+  const int file = file_;
+  file_ = -1;
+  if (::close(file) != 0 || ::rename(part_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(part_.c_str());
+    errno = reason;
+    fail();
+  }
+}
+
+void AtomicFile::fail() const {
+  const int reason = errno;
+  throw Error(Fault::store, path_.string(),
+              fmt::format("cannot be written: {}", std::strerror(reason)),
+              reason == ENOSPC ? "free some space, or choose another folder"
+                               : "check the folder and its permissions");
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 }  // namespace lockstep

@@ -17,7 +17,25 @@ namespace lockstep {
 std::string read_file(const std::filesystem::path& path, Fault fault,
                       std::int64_t max_bytes = 256 << 20);
 
-// Throws Error{Fault::store}; the old file is then intact.
+// A file that appears only when commit() has put all of it on the disk. Every
+// failure is Error{Fault::store} and leaves the old file as it was.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, std::size_t bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_, part_;
+  int file_ = -1;
+};
+
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lockstep

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/store/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+double median(std::vector<double> values) {
+  std::erase_if(values, [](double v) { return !std::isfinite(v); });
+  if (values.empty()) return std::nan("");
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+std::vector<StepSample> settled(std::span<const StepSample> steps) {
+  std::vector<StepSample> later;
+  for (const StepSample& s : steps)
+    if (s.epoch > steps.front().epoch) later.push_back(s);
+  if (!later.empty()) return later;
+  // One epoch only: leave out its first tenth.
+  const std::size_t skip = steps.size() / 10;
+  return {steps.begin() + static_cast<std::ptrdiff_t>(skip), steps.end()};
+}
+
+void add_steps(Json& out, std::span<const StepSample> all) {
+  const std::vector<StepSample> steps = settled(all);
+  const auto put = [&](const char* name, double StepSample::*field) {
+    std::vector<double> values;
+    for (const StepSample& s : steps) values.push_back(s.*field);
+    out[name] = number(median(std::move(values)));
+  };
+  out["timed_steps"] = steps.size();
+  put("median_step_s", &StepSample::step_s);
+  put("median_data_s", &StepSample::data_s);
+  put("median_copy_s", &StepSample::copy_s);
+  put("median_forward_s", &StepSample::forward_s);
+  put("median_backward_s", &StepSample::backward_s);
+  put("median_comm_s", &StepSample::comm_s);
+  put("median_exposed_comm_s", &StepSample::exposed_comm_s);
+  put("median_optim_s", &StepSample::optim_s);
+  put("median_wait_s", &StepSample::wait_s);
+  double seconds = 0, samples = 0;
+  for (const StepSample& s : steps) {
+    if (s.rank == 0) seconds += s.step_s;
+    samples += static_cast<double>(s.samples);
+  }
+  out["samples_per_s"] = number(samples / seconds);
+}
+
+void add_epochs(Json& out, std::span<const EpochSample> epochs) {
+  const EpochSample& last = epochs.back();
+  std::vector<double> seconds, with_loading;
+  double best = std::nan("");
+  std::int64_t peak = 0;
+  for (const EpochSample& e : epochs) {
+    seconds.push_back(e.seconds);
+    with_loading.push_back(e.seconds_with_loading);
+    best = std::fmax(best, e.val_accuracy);
+    peak = std::max(peak, e.peak_memory_bytes);
+  }
+  out["epochs"] = epochs.size();
+  out["median_epoch_s"] = number(median(seconds));
+  out["median_epoch_with_loading_s"] = number(median(with_loading));
+  out["final_train_loss"] = number(last.train_loss);
+  out["final_train_accuracy"] = number(last.train_accuracy);
+  out["final_val_loss"] = number(last.val_loss);
+  out["final_val_accuracy"] = number(last.val_accuracy);
+  out["best_val_accuracy"] = number(best);
+  out["peak_memory_bytes"] = peak;
+}
+
+}  // namespace
+
+Json summarise(std::span<const StepSample> steps,
+               std::span<const EpochSample> epochs) {
+  Json out = Json::object();
+  if (!steps.empty()) add_steps(out, steps);
+  if (!epochs.empty()) add_epochs(out, epochs);
+  return out;
+}
+
+Json to_json(const RunRecord& r) {
+  return Json{{"schema", kRecordSchema},  {"status", r.status},
+              {"reason", r.reason},       {"command", r.command},
+              {"began_utc", r.began_utc}, {"ended_utc", r.ended_utc},
+              {"backend", r.backend},     {"versions", r.versions},
+              {"config", r.config},       {"data", r.data},
+              {"work", r.work},           {"comm", r.comm},
+              {"summary", r.summary}};
+}
+
+RunRecord read_record(const std::filesystem::path& file) {
+  const Json json = read_json(file, Fault::store);
+  try {
+    const int schema = json.at("schema").get<int>();
+    if (schema > kRecordSchema)
+      throw Error(Fault::store, file.string(),
+                  fmt::format("has schema {}, this program knows up to {}",
+                              schema, kRecordSchema),
+                  "use a newer lockstep");
+    RunRecord r;
+    r.status = json.at("status"), r.reason = json.at("reason");
+    r.command = json.at("command"), r.began_utc = json.at("began_utc");
+    r.ended_utc = json.at("ended_utc"), r.backend = json.at("backend");
+    r.versions = json.at("versions"), r.config = json.at("config");
+    r.data = json.at("data"), r.work = json.at("work");
+    r.comm = json.at("comm"), r.summary = json.at("summary");
+    return r;
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(Fault::store, file.string(),
+                fmt::format("is not a run record: {}", e.what()));
+  }
+}
+
+}  // namespace lockstep
