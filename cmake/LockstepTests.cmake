@@ -4,6 +4,26 @@ enable_testing()
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 
+# What the sanitizer builds run (target `sanitized`, label `sanitized`): with
+# ASan and UBSan kill, bit-equality and bad input; with TSan whatever has threads.
+if(LOCKSTEP_SANITIZE MATCHES thread)
+  set(LOCKSTEP_SANITIZED ${LOCKSTEP_STUDY_FOLDERS} comm data measure strategy)
+elseif(LOCKSTEP_SANITIZE)
+  set(LOCKSTEP_SANITIZED ${LOCKSTEP_STUDY_FOLDERS} comm data measure strategy
+                         optim kernels train cli run)
+endif()
+add_custom_target(sanitized)
+
+# Labels a test; one of a folder listed above is built and run in a sanitizer's build.
+function(lockstep_label test folder target processors)
+  set(labels ${folder})
+  if(folder IN_LIST LOCKSTEP_SANITIZED)
+    list(APPEND labels sanitized)
+    add_dependencies(sanitized ${target})
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" PROCESSORS ${processors})
+endfunction()
+
 function(lockstep_test folder half)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
   if(NOT sources)
@@ -16,7 +36,12 @@ function(lockstep_test folder half)
     target_precompile_headers(${folder}_test REUSE_FROM lockstep_train)
   endif()
   add_test(NAME ${folder} COMMAND ${folder}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${folder} PROPERTIES LABELS ${half})
+  # Ranks are threads: two cores each, so that times in tests mean something.
+  if(half STREQUAL train)
+    lockstep_label(${folder} ${folder} ${folder}_test 2)
+  else()
+    lockstep_label(${folder} ${folder} ${folder}_test 1)
+  endif()
 endfunction()
 
 foreach(folder IN LISTS LOCKSTEP_STUDY_FOLDERS)
@@ -41,7 +66,12 @@ foreach(folder IN LISTS outside)
     add_test(NAME ${folder}/${name} COMMAND ${Python3_EXECUTABLE} ${script} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(
       ${folder}/${name}
-      PROPERTIES LABELS ${folder} ENVIRONMENT
+      PROPERTIES ENVIRONMENT
                  "LOCKSTEP_BIN=$<TARGET_FILE:lockstep_cli>;LOCKSTEP_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+    if(folder STREQUAL run)
+      lockstep_label(${folder}/${name} ${folder} lockstep_cli 2)
+    else()
+      lockstep_label(${folder}/${name} ${folder} lockstep_cli 1)
+    endif()
   endforeach()
 endforeach()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a newcomer types: make demo, make test. Every target sets up what it
+# needs first (tools/setup.sh) and does nothing twice.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo build test test-study test-asan test-tsan bench lint format dist clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build ## set up, build, train two models on spoken digits (at most 5 minutes after the build)
+	@tools/demo.sh
+
+build: ## set up, then build/bin/lockstep
+	@tools/setup.sh study train
+	@tools/build.sh release lockstep_cli
+
+test: ## set up, build everything, run all tests, then the study half alone (at most 25 minutes on 2 cores)
+	@tools/setup.sh study train
+	@tools/build.sh release
+	@tools/test.sh release
+	@$(MAKE) --no-print-directory test-study
+
+test-study: ## the study half and its tests, without LibTorch
+	@tools/setup.sh study
+	@tools/build.sh study
+	@tools/test.sh study
+
+test-asan: ## kill, bit-equality and bad-input tests under ASan and UBSan
+	@tools/setup.sh study train
+	@tools/build.sh asan sanitized
+	@tools/test.sh asan
+
+test-tsan: ## groups, loader and study half under TSan
+	@tools/setup.sh study train
+	@tools/build.sh tsan sanitized
+	@tools/test.sh tsan
+
+bench: ## build and run the benches; prints ratios to PyTorch where it is installed
+	@tools/setup.sh study train
+	@tools/build.sh release
+	@tools/bench.sh
+
+lint: ## format, spelling, budgets of files and functions, clang-tidy
+	@tools/setup.sh study train lint
+	@tools/build.sh release
+	@tools/lint.sh
+
+format: ## clang-format over our sources
+	@tools/setup.sh lint
+	@git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-14 -i
+
+dist: ## dist/lockstep-VERSION: a folder that runs wherever LibTorch is
+	@tools/setup.sh study train dist
+	@tools/build.sh release
+	@tools/dist.sh
+
+clean: ## remove what was built; .venv stays
+	rm -rf build build-* dist

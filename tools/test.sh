@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test.sh PRESET: the tests of a built preset; of a sanitizer's, those labelled
+# for it (cmake/LockstepTests.cmake holds the list).
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+cd "$root"
+supp=$root/tests/suppressions
+export ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:strict_string_checks=1"
+export LSAN_OPTIONS="suppressions=$supp/lsan.txt:print_suppressions=0"
+export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
+export TSAN_OPTIONS="suppressions=$supp/tsan.txt:halt_on_error=1:second_deadlock_stack=1"
+case $1 in
+  release) ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" --timeout 600 ;;
+  study) ctest --test-dir build-study --output-on-failure --no-tests=error -j "$(nproc)" --timeout 600 ;;
+  *) ctest --test-dir "build-$1" --output-on-failure --no-tests=error -j "$(nproc)" --timeout 1200 -L sanitized ;;
+esac
