@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/torch_version.h"
 #include "lockstep/core/version.h"
 
 namespace lockstep::cli {
@@ -14,6 +15,9 @@ std::function<int()> version(Options& options) {
     Table table{.verb = "version",
                 .columns = {{.name = "part"}, {.name = "version"}}};
     for (const auto& [part, text] : versions()) table.add({part, text});
+    const std::string torch = loaded_torch_version();
+    table.add({std::string("libtorch"),
+               torch.empty() ? std::string("none (study build)") : torch});
     print(table, *format);
     return 0;
   };

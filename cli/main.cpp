@@ -17,6 +17,8 @@ namespace {
 constexpr std::array kCommands = {
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
+    Command{"doctor", "what this machine has, what is wrong, what to do",
+            lockstep::cli::doctor},
     Command{"version", "versions of the program and what it was built with",
             lockstep::cli::version},
 };

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that includes CLI11: options of a verb, and main's parser.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/command.h"
 #include "cli/parse.h"
+#include "lockstep/core/error.h"
+#include "lockstep/core/text.h"
 
 namespace lockstep::cli {
 
@@ -55,7 +58,24 @@ void print(const Table& table, Format format) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+namespace {
+
+// CLI11 says only "A subcommand is required" to a mistyped verb.
+void check_verb(int argc, char** argv, std::span<const Command> commands) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  const std::string close = nearest(argv[1], names);
+  throw Error(Fault::config, argv[1], "there is no such verb",
+              close.empty() ? "`lockstep --help` lists them all"
+                            : "did you mean '" + close + "'?");
+}
+
+}  // namespace
+
 int parse_and_run(int argc, char** argv, std::span<const Command> commands) {
+  check_verb(argc, argv, commands);
   CLI::App app(
       "How many devices, which batch size? Lockstep measures, predicts, "
       "decides and trains.",

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibTorch as it is loaded, which need not be the one we were built against.
+#include <ATen/Version.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <torch/headeronly/version.h>
+
+#include <filesystem>
+
+#include "cli/doctor.h"
+#include "cli/torch_version.h"
+
+namespace lockstep::cli {
+namespace {
+
+std::filesystem::path loaded_from() {
+  Dl_info info{};
+  // Any function of libtorch_cpu will do.
+  if (dladdr(reinterpret_cast<void*>(&at::show_config), &info) == 0) return {};
+  return std::filesystem::path(info.dli_fname).lexically_normal();
+}
+
+}  // namespace
+
+std::string loaded_torch_version() {
+  // LibTorch has no function for it; its own description names it.
+  const std::string text = at::show_config(), key = "TORCH_VERSION=";
+  const auto at = text.find(key);
+  if (at == std::string::npos) return "unknown";
+  const auto begin = at + key.size();
+  return text.substr(begin, text.find_first_of(", \n", begin) - begin);
+}
+
+Findings examine_libtorch() {
+  const std::string loaded = loaded_torch_version(), built = TORCH_VERSION;
+  Finding f{.part = "LibTorch",
+            .found = fmt::format("{} ({})", loaded, loaded_from().string()),
+            .needed = true};
+  if (loaded != built) {
+    f.state = State::missing;
+    f.advice = fmt::format(
+        "this binary was built against {}: point LD_LIBRARY_PATH at its "
+        "torch/lib, or build again",
+        built);
+  }
+  return {f};
+}
+
+}  // namespace lockstep::cli
