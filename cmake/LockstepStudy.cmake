@@ -31,3 +31,9 @@ target_link_libraries(
   lockstep_study
   PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
   PRIVATE Eigen3::Eigen Ceres::ceres)
+
+include(LockstepEmbed)
+foreach(name devices links link_points clusters)
+  lockstep_embed(lockstep_study preset_${name}
+                 ${PROJECT_SOURCE_DIR}/lockstep/hardware/presets/${name}.csv)
+endforeach()
