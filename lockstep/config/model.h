@@ -34,7 +34,7 @@ struct ModelConfig {
   std::int64_t variable_params = 1'000'000;
   std::int64_t variable_flops = 2'000'000;
   bool zero_gamma = false;
-  std::string weights;
+  std::string weights = {};
 };
 
 template <class Visitor>
@@ -54,7 +54,8 @@ void describe(Visitor& v, ModelConfig& c) {
            "gpt: number of tokens; 256 for text as bytes");
   v.number("context", c.context, {.min = 1, .max = 1 << 20},
            "gpt: tokens the model sees at once");
-  v.number("layers", c.layers, {.min = 1, .max = 1000}, "gpt: blocks");
+  v.number("layers", c.layers, {.min = 1, .max = 1000},
+           "gpt, variable: blocks");
   v.number("heads", c.heads, {.min = 1, .max = 1000},
            "gpt: attention heads of a block");
   v.number("width", c.width, {.min = 1, .max = 1 << 20},
