@@ -19,6 +19,8 @@ constexpr std::array kCommands = {
             lockstep::cli::config},
     Command{"doctor", "what this machine has, what is wrong, what to do",
             lockstep::cli::doctor},
+    Command{"hardware", "devices, links and clusters the predictor knows",
+            lockstep::cli::hardware},
     Command{"version", "versions of the program and what it was built with",
             lockstep::cli::version},
 };

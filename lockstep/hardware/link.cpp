@@ -11,6 +11,9 @@
 namespace lockstep {
 namespace {
 
+// Neighbours up to this factor apart in size are joined in logarithms.
+constexpr double kDense = 64;
+
 // Pool adjacent violators in ln(time): the nearest curve that never falls.
 void pool(std::vector<LinkPoint>& points) {
   struct Block {
@@ -126,6 +129,10 @@ double seconds_at(const LinkCurve& curve, double bytes) {
   const auto above = std::ranges::upper_bound(p, bytes, {}, &LinkPoint::bytes);
   const LinkPoint& hi = *above;
   const LinkPoint& lo = *(above - 1);
+  // Few points: latency plus bandwidth is a better guess than a power law.
+  if (hi.bytes > kDense * lo.bytes)
+    return lo.seconds + (hi.seconds - lo.seconds) * (bytes - lo.bytes) /
+                            (hi.bytes - lo.bytes);
   const double share =
       std::log(bytes / lo.bytes) / std::log(hi.bytes / lo.bytes);
   return lo.seconds * std::pow(hi.seconds / lo.seconds, share);

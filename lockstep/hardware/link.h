@@ -58,8 +58,9 @@ std::string_view word(CurveOp op);
 // do, as noise does). Throws Error{Fault::config} for impossible numbers.
 void tidy(Link& link);
 
-// Time on the curve: log-log between points, constant bandwidth above the
-// last, constant time below the first. `bytes` > 0.
+// Time on the curve: log-log between points (a straight line where they are
+// further than 64 times apart in size), constant bandwidth above the last,
+// constant time below the first. `bytes` > 0.
 double seconds_at(const LinkCurve& curve, double bytes);
 
 // Bytes over the busiest connection for each byte of the message: 2 (n-1)/n

@@ -16,7 +16,7 @@ Link two_points() {
   return {.name = "mine",
           .beyond = "",
           .curves = {
-              {.ranks = 2, .nodes = 1, .points = {{1e6, 1e-3}, {1e3, 1e-5}}}}};
+              {.ranks = 2, .nodes = 1, .points = {{4e4, 1e-3}, {1e3, 1e-5}}}}};
 }
 
 TEST(Link, ACurvePassesThroughItsPointsAndIsStraightInLogarithms) {
@@ -24,10 +24,17 @@ TEST(Link, ACurvePassesThroughItsPointsAndIsStraightInLogarithms) {
   tidy(link);
   const LinkCurve& curve = link.curves[0];
   EXPECT_DOUBLE_EQ(seconds_at(curve, 1e3), 1e-5);
-  EXPECT_DOUBLE_EQ(seconds_at(curve, 1e6), 1e-3);
-  EXPECT_NEAR(seconds_at(curve, std::sqrt(1e9)), 1e-4, 1e-12);
+  EXPECT_DOUBLE_EQ(seconds_at(curve, 4e4), 1e-3);
+  EXPECT_NEAR(seconds_at(curve, std::sqrt(4e7)), 1e-4, 1e-12);
   EXPECT_DOUBLE_EQ(seconds_at(curve, 1), 1e-5);
-  EXPECT_DOUBLE_EQ(seconds_at(curve, 4e6), 4e-3);
+  EXPECT_DOUBLE_EQ(seconds_at(curve, 16e4), 4e-3);
+}
+
+TEST(Link, FarPointsAreJoinedByLatencyAndBandwidth) {
+  Link link = two_points();
+  link.curves[0].points = {{8, 1e-5}, {1e9, 1.00001}};
+  tidy(link);
+  EXPECT_NEAR(seconds_at(link.curves[0], 1e6), 1e-5 + 1e-3, 1e-8);
 }
 
 TEST(Link, NoiseThatFallsWithSizeIsPooled) {
