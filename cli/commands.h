@@ -9,6 +9,7 @@ namespace lockstep::cli {
 std::function<int()> config(Options& options);
 std::function<int()> doctor(Options& options);
 std::function<int()> hardware(Options& options);
+std::function<int()> summary(Options& options);
 std::function<int()> version(Options& options);
 
 }  // namespace lockstep::cli

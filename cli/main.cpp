@@ -21,6 +21,8 @@ constexpr std::array kCommands = {
             lockstep::cli::doctor},
     Command{"hardware", "devices, links and clusters the predictor knows",
             lockstep::cli::hardware},
+    Command{"summary", "layers, sizes, FLOPs and memory of the models",
+            lockstep::cli::summary},
     Command{"version", "versions of the program and what it was built with",
             lockstep::cli::version},
 };

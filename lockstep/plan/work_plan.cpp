@@ -46,6 +46,10 @@ void check_image(const ModelConfig& c) {
 
 void check_sizes(const ModelConfig& c) {
   check_image(c);
+  if (c.zero_gamma && (is_vit(c.kind) || !takes_images(c.kind)))
+    misfit("zero_gamma",
+           model_name(c.kind) + " has no residual blocks with BatchNorm",
+           "leave it false");
   if (c.kind == ModelKind::gpt && c.width % c.heads != 0)
     misfit("width",
            fmt::format("{} is not a multiple of model.heads, {}", c.width,

@@ -24,7 +24,7 @@ Value extra(WorkBuilder& b, Value x, const VariableSize& size) {
     const Value y =
         b.linear(x, "extra", {.out = out, .bias = false, .shared = true});
     if (out < size.width)
-      x = b.move(x, "extra.add", "Concat", {size.width});
+      x = b.move(x, "extra.cat", "Concat", {size.width});
     else
       x = b.relu(y, "extra.relu");
   }

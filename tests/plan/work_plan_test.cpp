@@ -158,6 +158,9 @@ TEST(WorkPlan, RefusesSizesThatDoNotFitTogether) {
   EXPECT_THAT(
       error_of({.kind = ModelKind::vit_tiny, .classes = 10, .image_px = 50}),
       HasSubstr("use 48 or 64"));
+  EXPECT_THAT(
+      error_of({.kind = ModelKind::vit_b_16, .classes = 2, .zero_gamma = true}),
+      HasSubstr("model.zero_gamma"));
   EXPECT_THAT(error_of({.kind = ModelKind::gpt, .heads = 3, .width = 128}),
               HasSubstr("use 129"));
 }
