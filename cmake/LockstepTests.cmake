@@ -34,6 +34,7 @@ function(lockstep_test folder half)
   target_compile_definitions(${folder}_test PRIVATE LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(half STREQUAL train)
     target_precompile_headers(${folder}_test REUSE_FROM lockstep_train)
+    lockstep_skip_torch_headers(${sources})
   endif()
   add_test(NAME ${folder} COMMAND ${folder}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # Ranks are threads: two cores each, so that times in tests mean something.
