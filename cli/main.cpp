@@ -15,6 +15,9 @@ using lockstep::cli::Command;
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"batch",
+            "which batch size, by every criterion, from runs or traces",
+            lockstep::cli::batch},
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
     Command{"doctor", "what this machine has, what is wrong, what to do",

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/analyse/batch_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lockstep/batch/information.h"
+#include "lockstep/batch/special.h"
+#include "lockstep/core/error.h"
+#include "lockstep/store/run_folder.h"
+#include "lockstep/store/samples_csv.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everything read of one run before it is known what all of them have.
+struct Stored {
+  std::string name;
+  RunConfig config;
+  RunRecord record;
+  std::vector<EpochSample> epochs;
+  std::vector<StepSample> steps;
+  bool done = false, diverged = false;
+};
+
+std::vector<fs::path> run_folders(const fs::path& study) {
+  if (!fs::is_directory(study))
+    throw Error(Fault::config, study.string(), "is not a folder");
+  const fs::path runs = study / "runs";
+  std::vector<fs::path> out;
+  for (const auto& entry :
+       fs::directory_iterator(fs::is_directory(runs) ? runs : study))
+    if (fs::is_regular_file(entry.path() / "epochs.csv"))
+      out.push_back(entry.path());
+  std::ranges::sort(out);
+  if (out.empty())
+    throw Error(Fault::config, study.string(), "holds no run with epochs.csv",
+                "name a study folder, or one with validation-<batch>.csv and "
+                "placements.csv");
+  return out;
+}
+
+Stored read_run(const fs::path& path) {
+  const RunFolder folder = RunFolder::open(path);
+  Stored run{.name = path.filename().string(),
+             .config = folder.config(),
+             .record = {},
+             .epochs = read_epochs(path / "epochs.csv"),
+             .steps = {}};
+  run.done = folder.done();
+  if (fs::exists(path / "record.json"))
+    run.record = read_record(path / "record.json");
+  if (fs::exists(path / "steps.csv"))
+    run.steps = read_steps(path / "steps.csv");
+  run.diverged = std::ranges::any_of(run.epochs, [](const EpochSample& e) {
+    return !std::isfinite(e.train_loss);
+  });
+  return run;
+}
+
+std::int64_t classes_of(const Stored& run) {
+  if (run.config.model.classes > 0) return run.config.model.classes;
+  const auto at = run.record.data.find("classes");
+  if (at == run.record.data.end()) return 0;
+  return at->is_array()            ? static_cast<std::int64_t>(at->size())
+         : at->is_number_integer() ? at->get<std::int64_t>()
+                                   : 0;
+}
+
+std::int64_t examples_of(const Stored& run) {
+  return run.record.data.value("validation_samples", std::int64_t{0});
+}
+
+// The one value all runs share; Error when they differ, 0 when none knows.
+template <class Value>
+std::int64_t shared(const std::vector<Stored>& runs, const char* what,
+                    const Value& value) {
+  std::set<std::int64_t> seen;
+  for (const Stored& run : runs)
+    if (value(run) > 0) seen.insert(value(run));
+  if (seen.size() > 1)
+    throw Error(Fault::config, what,
+                fmt::format("runs differ: {}", fmt::join(seen, ", ")),
+                "compare runs on the same data only");
+  return seen.empty() ? 0 : *seen.begin();
+}
+
+// Settings by name, without those the comparison is about and those that
+// cannot change what is learned.
+std::map<std::string, std::string> other_settings(RunConfig config) {
+  static const std::set<std::string> kSections = {"batch", "comm", "store",
+                                                  "measure"};
+  static const std::set<std::string> kFields = {"train.seed", "optim.lr",
+                                                "train.device"};
+  std::map<std::string, std::string> out;
+  const Json json = to_json(config);
+  for (const auto& [section, fields] : json.items())
+    if (!kSections.contains(section))
+      for (const auto& [name, value] : fields.items())
+        if (!kFields.contains(section + "." + name))
+          out[section + "." + name] = value.dump();
+  return out;
+}
+
+// For each run, the settings in which not all runs agree.
+std::vector<std::string> arms(const std::vector<Stored>& runs) {
+  std::map<std::string, std::set<std::string>> seen;
+  for (const Stored& run : runs)
+    for (const auto& [name, value] : other_settings(run.config))
+      seen[name].insert(value);
+  std::vector<std::string> out;
+  for (const Stored& run : runs) {
+    std::string arm;
+    for (const auto& [name, value] : other_settings(run.config))
+      if (seen[name].size() > 1)
+        arm += (arm.empty() ? "" : " ") + name + "=" + value;
+    out.push_back(arm);
+  }
+  return out;
+}
+
+// Steps of rank 0 up to and with each epoch; epochs where no step was kept.
+double steps_until(const Stored& run, std::int64_t epoch) {
+  if (run.steps.empty()) return static_cast<double>(epoch + 1);
+  return static_cast<double>(std::ranges::count_if(
+      run.steps,
+      [&](const StepSample& s) { return s.rank == 0 && s.epoch <= epoch; }));
+}
+
+double median_step_s(const Stored& run) {
+  std::vector<double> times;
+  for (const StepSample& s : run.steps)
+    if (s.rank == 0 && std::isfinite(s.step_s)) times.push_back(s.step_s);
+  // The first tenth warms up.
+  times.erase(times.begin(),
+              times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10));
+  return times.empty() ? std::nan("") : quantile(times, 0.5);
+}
+
+BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
+  BatchRun run{.name = stored.name, .arm = {}};
+  run.ranks = stored.config.comm.ranks;
+  run.lr = stored.config.optim.lr;
+  run.diverged = stored.diverged;
+  run.step_s = median_step_s(stored);
+  double time_s = 0;
+  for (const EpochSample& e : stored.epochs) {
+    if (!std::isfinite(e.train_loss)) break;
+    time_s += e.seconds_with_loading > 0 ? e.seconds_with_loading : e.seconds;
+    if (!std::isfinite(e.val_accuracy)) continue;
+    const double nats = recorded
+                            ? e.information_nats
+                            : information_of_accuracy(e.val_accuracy, classes);
+    run.curve.push_back(
+        {time_s, steps_until(stored, e.epoch), nats, e.val_accuracy});
+  }
+  run.batch = static_cast<double>(stored.epochs.front().global_batch);
+  return run;
+}
+
+// Empty when the run can be compared.
+std::string reason_against(const Stored& run) {
+  if (run.epochs.empty()) return "no epoch";
+  if (!run.done && !run.diverged) return "not finished";
+  if (std::ranges::any_of(run.epochs, [&](const EpochSample& e) {
+        return e.global_batch != run.epochs.front().global_batch;
+      }))
+    return "its batch size changes on the way";
+  if (!run.diverged &&
+      std::ranges::none_of(run.epochs, [](const EpochSample& e) {
+        return std::isfinite(e.val_accuracy);
+      }))
+    return "nothing was held back for validation";
+  return "";
+}
+
+bool has_information(const Stored& run) {
+  return std::ranges::all_of(run.epochs, [](const EpochSample& e) {
+    return !std::isfinite(e.train_loss) || !std::isfinite(e.val_accuracy) ||
+           std::isfinite(e.information_nats);
+  });
+}
+
+void require_classes(const std::vector<Stored>& runs, std::int64_t classes) {
+  if (runs.front().config.model.kind == ModelKind::gpt)
+    throw Error(Fault::config, "information_nats",
+                "was not recorded, and tokens are far from equally frequent: "
+                "accuracy does not give their information");
+  if (classes < 2)
+    throw Error(Fault::config, "classes",
+                "are not known: accuracy alone does not give information",
+                "add --classes");
+}
+
+}  // namespace
+
+BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
+  BatchRuns out;
+  std::vector<Stored> kept;
+  for (const fs::path& path : run_folders(study)) {
+    Stored run = read_run(path);
+    if (const std::string why = reason_against(run); !why.empty())
+      out.notes.push_back(fmt::format("{} left out: {}", run.name, why));
+    else
+      kept.push_back(std::move(run));
+  }
+  if (kept.empty())
+    throw Error(Fault::config, study.string(),
+                fmt::format("holds no run that can be compared: {}",
+                            fmt::join(out.notes, "; ")));
+  out.classes = classes > 0 ? classes : shared(kept, "classes", classes_of);
+  out.eval_examples = shared(kept, "validation samples", examples_of);
+  const bool recorded = std::ranges::all_of(kept, has_information);
+  if (!recorded) require_classes(kept, out.classes);
+  out.information =
+      recorded ? "as recorded with the runs" : "Fano's bound of the accuracy";
+  const std::vector<std::string> arm_of = arms(kept);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    out.runs.push_back(convert(kept[i], out.classes, recorded));
+    out.runs.back().arm = arm_of[i];
+    if (out.runs.back().diverged)
+      out.notes.push_back(kept[i].name + " diverged");
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runs of a study as the comparison of batch sizes wants them: learning
+// curves against training time, from each run's folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "lockstep/batch/batch_run.h"
+
+namespace lockstep {
+
+// Folders with an epochs.csv under STUDY/runs, or in the folder itself.
+// A run that is not done is left out and named, unless it ended because it
+// diverged (a training loss that is not a number): that is a result.
+// `classes` is taken from the records where it is 0. Error{Fault::config} when
+// there is no run, Error{Fault::store} for a damaged one.
+BatchRuns read_batch_runs(const std::filesystem::path& study,
+                          std::int64_t classes);
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the comparison of batch sizes needs to know of one run, as plain
+// values: wherever it was read from.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lockstep/batch/step_time.h"
+
+namespace lockstep {
+
+struct Evaluation {
+  double time_s = 0;  // of training alone, since its start
+  double steps = 0;   // since its start
+  double nats = 0;    // information of the predictions; NaN: not measured
+  double accuracy = 0;
+};
+
+struct BatchRun {
+  std::string name;
+  std::string arm;  // settings that set it apart, other than those below
+  std::int64_t ranks = 1;
+  double batch = 0;  // global
+  double lr = std::nan("");
+  std::vector<Evaluation> curve = {};  // up to where it diverged
+  bool diverged = false;
+  double step_s = std::nan("");          // median
+  std::vector<double> noise_scale = {};  // along the run, where measured
+};
+
+struct BatchRuns {
+  std::vector<BatchRun> runs = {};
+  std::int64_t classes = 0;        // 0: not known
+  std::int64_t eval_examples = 0;  // 0: not known
+  // False: several of them are one training under different clocks.
+  bool independent = true;
+  std::string information;              // how `nats` came to be, in words
+  std::vector<std::string> notes = {};  // what was left out, and why
+  // More step times by ranks than the runs alone give, in order of batch.
+  std::map<std::int64_t, std::vector<StepTime>> step_times = {};
+};
+
+}  // namespace lockstep

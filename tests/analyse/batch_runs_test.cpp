@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Studies made here: run folders as the trainer writes them.
+#include "lockstep/analyse/batch_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lockstep/batch/compare.h"
+#include "lockstep/batch/information.h"
+#include "lockstep/core/error.h"
+#include "lockstep/store/run_folder.h"
+#include "tests/store/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+struct Plan {
+  std::string name;
+  std::int64_t batch = 32, seed = 0;
+  double best = 0.9, lr = 0.1, warmup_epochs = 0;
+  std::int64_t epochs = 10, diverges_at = -1;
+  bool done = true;
+  double information_share = 0;  // of Fano's; 0: not recorded
+};
+
+class Study {
+ public:
+  void add(const Plan& p) const {
+    RunConfig config;
+    config.batch.global = p.batch;
+    config.optim.lr = p.lr;
+    config.optim.warmup_epochs = p.warmup_epochs;
+    config.train.seed = p.seed;
+    config.model.classes = 10;
+    RunFolder folder = RunFolder::create(path() / "runs" / p.name, config, {});
+    for (std::int64_t e = 0; e < p.epochs; ++e) add_epoch(folder, p, e);
+    RunRecord record;
+    record.status = p.done ? "done" : "running";
+    record.data = {{"classes", 10}, {"validation_samples", 1000}};
+    folder.write_record(record);
+    if (p.done) folder.mark_done();
+  }
+  const std::filesystem::path& path() const { return dir_.path; }
+  BatchRuns read(std::int64_t classes = 0) const {
+    return read_batch_runs(path(), classes);
+  }
+  std::string complaint() const {
+    try {
+      compare_batch_sizes(read(), {});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+ private:
+  static void add_epoch(RunFolder& folder, const Plan& p, std::int64_t e) {
+    const auto seconds = 10.0 / std::sqrt(static_cast<double>(p.batch));
+    EpochSample sample{.epoch = e};
+    const bool lost = p.diverges_at >= 0 && e >= p.diverges_at;
+    sample.train_loss = lost ? std::nan("") : 1.0;
+    sample.val_accuracy =
+        lost ? 0.1 : p.best * (1 - std::exp(-0.7 * static_cast<double>(e + 1)));
+    if (p.information_share > 0)
+      sample.information_nats =
+          p.information_share *
+          information_of_accuracy(sample.val_accuracy, 10);
+    sample.lr = p.lr;
+    sample.global_batch = p.batch;
+    sample.seconds = seconds / 2;
+    sample.seconds_with_loading = seconds;
+    std::vector<StepSample> steps;
+    for (std::int64_t s = 0; s < 640 / p.batch; ++s)
+      steps.push_back({.step = e * 640 / p.batch + s,
+                       .epoch = e,
+                       .samples = p.batch,
+                       .step_s = seconds * static_cast<double>(p.batch) / 640});
+    folder.append(steps, {}, std::vector{sample});
+  }
+
+  TempDir dir_;
+};
+
+TEST(BatchRuns, ReadsCurvesStepsAndTimes) {
+  const Study study;
+  study.add({.name = "a", .batch = 64, .lr = 0.2});
+  const BatchRuns runs = study.read();
+  ASSERT_EQ(runs.runs.size(), 1u);
+  const BatchRun& run = runs.runs.front();
+  EXPECT_EQ(run.batch, 64);
+  EXPECT_EQ(run.lr, 0.2);
+  ASSERT_EQ(run.curve.size(), 10u);
+  EXPECT_EQ(run.curve.back().steps, 100);
+  EXPECT_NEAR(run.curve.back().time_s, 10 * 10 / 8.0, 1e-9);  // with loading
+  EXPECT_NEAR(run.curve[0].nats,
+              information_of_accuracy(run.curve[0].accuracy, 10), 1e-12);
+  EXPECT_NEAR(run.step_s, 10 / 8.0 / 10, 1e-9);
+  EXPECT_EQ(runs.classes, 10);
+  EXPECT_EQ(runs.eval_examples, 1000);
+}
+
+TEST(BatchRuns, RecordedInformationIsTakenWhenEveryRunHasIt) {
+  const Study study;
+  study.add({.name = "a", .information_share = 0.5});
+  EXPECT_EQ(study.read().information, "as recorded with the runs");
+  const Evaluation& e = study.read().runs.front().curve.front();
+  EXPECT_NEAR(e.nats, 0.5 * information_of_accuracy(e.accuracy, 10), 1e-9);
+  study.add({.name = "b"});
+  EXPECT_EQ(study.read().information, "Fano's bound of the accuracy");
+}
+
+TEST(BatchRuns, ChoosesOverSeedsAndRanksWhatMatters) {
+  const Study study;
+  for (std::int64_t seed = 0; seed < 3; ++seed)
+    for (const std::int64_t batch : {32, 64, 128})
+      study.add({.name = std::to_string(batch) + "_" + std::to_string(seed),
+                 .batch = batch,
+                 .seed = seed,
+                 .best = 0.9 + 0.001 * static_cast<double>(seed)});
+  const auto found = compare_batch_sizes(study.read(), {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rows.size(), 3u);
+  EXPECT_EQ(found[0].rows[0].num_runs, 3u);
+  EXPECT_EQ(found[0].picks[0].batch, 128);  // as good, and faster
+  EXPECT_THAT(found[0].picks[0].reason, HasSubstr("3 runs each"));
+  const auto rows = sensitivity_of(study.read(), {});
+  ASSERT_EQ(rows.size(), 4u);  // the batch alone was varied
+  EXPECT_EQ(rows[0].setting, "global_batch");
+  EXPECT_GT(rows[0].share, 0.5);
+}
+
+TEST(BatchRuns, ADivergedRunIsAResultAndAnUnfinishedOneIsNot) {
+  const Study study;
+  study.add({.name = "a", .batch = 32});
+  study.add({.name = "b", .batch = 64});
+  study.add({.name = "c", .batch = 512, .diverges_at = 2, .done = false});
+  study.add({.name = "d", .batch = 128, .done = false});
+  study.add({.name = "e", .batch = 1024, .diverges_at = 0});
+  const BatchRuns runs = study.read();
+  EXPECT_EQ(runs.runs.size(), 4u);
+  EXPECT_THAT(runs.notes, Contains("d left out: not finished"));
+  EXPECT_THAT(runs.notes, Contains("c diverged"));
+  const auto found = compare_batch_sizes(runs, {});
+  EXPECT_EQ(found[0].rows[2].note, "1 of 1 runs diverged");
+  EXPECT_EQ(found[0].rows[3].information.rate, 0);
+  EXPECT_EQ(found[0].picks[0].batch, 64);
+}
+
+TEST(BatchRuns, ArmsAreComparedApart) {
+  const Study study;
+  for (const double warmup : {0.0, 5.0})
+    for (const std::int64_t batch : {32, 64})
+      study.add({.name = std::to_string(batch) + "_" + std::to_string(warmup),
+                 .batch = batch,
+                 .warmup_epochs = warmup});
+  const auto found = compare_batch_sizes(study.read(), {});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].arm, HasSubstr("optim.warmup_epochs=0"));
+  EXPECT_THAT(found[1].arm, HasSubstr("optim.warmup_epochs=5"));
+}
+
+TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {
+  const Study study;
+  study.add({.name = "a", .batch = 32, .lr = 0.1});
+  study.add({.name = "b", .batch = 64, .best = 0.5, .lr = 0.1});
+  study.add({.name = "c", .batch = 64, .best = 0.9, .lr = 0.2});
+  const auto found = compare_batch_sizes(study.read(), {});
+  EXPECT_EQ(found[0].rows[1].lr, 0.2);
+  EXPECT_THAT(found[0].notes,
+              Contains("batch 64: best of 2 learning rates, 0.2"));
+}
+
+TEST(BatchRuns, UnequalEvaluationPointsAreSaid) {
+  const Study study;
+  study.add({.name = "a", .batch = 32, .epochs = 10});
+  study.add({.name = "b", .batch = 64, .epochs = 6});
+  const auto found = compare_batch_sizes(study.read(), {});
+  EXPECT_THAT(found[0].notes, Contains(HasSubstr("evaluated 6 to 10 times")));
+}
+
+TEST(BatchRuns, BadStudiesAreRefusedWithTheReason) {
+  const Study study;
+  EXPECT_THAT(study.complaint(), HasSubstr("holds no run with epochs.csv"));
+  study.add({.name = "a", .batch = 32, .done = false});
+  EXPECT_THAT(study.complaint(), HasSubstr("a left out: not finished"));
+  study.add({.name = "b", .batch = 32});
+  EXPECT_EQ(study.complaint(),
+            "batch: 1 batch size: there is nothing to choose from");
+  EXPECT_THROW(read_batch_runs("no_such_folder", 10), Error);
+}
+
+TEST(BatchRuns, OneClassIsRefused) {
+  const Study study;
+  study.add({.name = "a", .batch = 32});
+  study.add({.name = "b", .batch = 64});
+  EXPECT_THROW(study.read(1), Error);
+}
+
+}  // namespace
+}  // namespace lockstep

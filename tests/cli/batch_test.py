@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockstep batch on the published ResNet-18 / CIFAR-10 traces (tests/batch/data)."""
+import csv
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program import ROOT, lockstep
+
+TRACES = ROOT / "tests/batch/data/pollux_cifar10"
+
+
+def batch(*arguments):
+    return lockstep("batch", TRACES, *arguments)
+
+
+class Batch(unittest.TestCase):
+    def test_the_published_table_is_found_again(self):
+        done = batch("--accuracy", "0.94", "--crossing", "evaluation", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        minutes = {(r["ranks"], r["global_batch"]): r["information_time_s"] / 60
+                   for r in found["rows"]}
+        self.assertAlmostEqual(minutes[1, 512], 43.0, delta=0.06)
+        self.assertAlmostEqual(minutes[4, 128], 25.4, delta=0.06)
+        self.assertAlmostEqual(minutes[8, 2048], 11.5, delta=0.06)
+        self.assertAlmostEqual(minutes[16, 4096], 6.7, delta=0.06)
+        self.assertNotIn((16, 128), minutes)
+        picks = {(c["ranks"], c["criterion"]): c for c in found["choices"]}
+        self.assertEqual(picks[1, "information"]["global_batch"], 512)
+        self.assertEqual(picks[8, "information"]["global_batch"], 2048)
+        self.assertAlmostEqual(picks[1, "goodput"]["formula_batch"], 322, delta=2)
+
+    def test_text_has_the_table_the_choice_and_the_reason(self):
+        done = batch("--devices", "1,16")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("picked by", "information", "goodput", "noise scale", "plain time",
+                      "plain accuracy", "extra time", "first to 1.9373 nats", "no sensitivity"):
+            self.assertIn(words, done.stdout)
+        self.assertIn("critical batch 3318", done.stderr)
+        self.assertIn("10 classes and 10000 validation examples are taken", done.stderr)
+
+    def test_csv_is_one_table_with_the_same_fields(self):
+        rows = json.loads(batch("--json").stdout)["rows"]
+        table = list(csv.DictReader(io.StringIO(batch("--csv").stdout)))
+        self.assertEqual(list(table[0]), list(rows[0]))
+        self.assertEqual(len(table), len(rows))
+        choices = batch("--csv", "--table", "choices").stdout.splitlines()[0]
+        self.assertEqual(choices, "ranks,criterion,global_batch,formula_batch,low,high,"
+                                  "extra_time,reason")
+
+    def test_bad_input_is_refused(self):
+        for arguments, words in (
+                (("--accuracy", "94"), "is not a share"),
+                (("--accuracy", "0.99"), "no batch size reaches"),
+                (("--devices", "3000"), "no step was timed on 3000 devices"),
+                (("--devices", "two"), "is not a count"),
+                (("--crossing", "guess"), "is not a way to read a curve"),
+                (("--table", "chairs", "--csv"), "is not a table here"),
+                (("--classes", "1"), "labels carry no information"),
+                (("--delta", "2"), "is not a share below 1")):
+            with self.subTest(arguments=arguments):
+                done = batch(*arguments)
+                self.assertIn(done.returncode, (2, 3))
+                self.assertEqual(done.stdout, "")
+                self.assertIn(words, done.stderr)
+
+    def test_an_empty_folder_is_not_a_study(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = lockstep("batch", empty)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("holds no run", done.stderr)
+        self.assertEqual(lockstep("batch", pathlib.Path("no/such/folder")).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
