@@ -36,9 +36,9 @@ test-tsan: ## groups, loader and study half under TSan
 	@tools/build.sh tsan sanitized
 	@tools/test.sh tsan
 
-bench: ## build and run the benches; prints ratios to PyTorch where it is installed
-	@tools/setup.sh study train
-	@tools/build.sh release
+bench: ## ratios to PyTorch on this machine (installs PyTorch into .venv-bench, 4.7 GB)
+	@tools/setup.sh study train bench
+	@tools/build.sh release lockstep_cli benches
 	@tools/bench.sh
 
 lint: ## format, spelling, budgets of files and functions, clang-tidy
@@ -52,7 +52,7 @@ format: ## clang-format over our sources
 
 dist: ## dist/lockstep-VERSION: a folder that runs wherever LibTorch is
 	@tools/setup.sh study train dist
-	@tools/build.sh release
+	@tools/build.sh release lockstep_cli
 	@tools/dist.sh
 
 clean: ## remove what was built; .venv stays

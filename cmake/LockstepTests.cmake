@@ -55,7 +55,11 @@ if(LOCKSTEP_TRAIN)
 endif()
 
 # Tests of the program from outside. tests/cli works in both builds.
-find_package(Python3 COMPONENTS Interpreter REQUIRED)
+# The set-up's Python has what the tests import.
+if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python3 AND NOT Python3_EXECUTABLE)
+  set(Python3_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python3)
+endif()
+find_package(Python3 3.10 COMPONENTS Interpreter REQUIRED)
 set(outside cli tree)
 if(LOCKSTEP_TRAIN)
   list(APPEND outside run)

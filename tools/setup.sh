@@ -92,18 +92,20 @@ check_tools() {
   done
 }
 
-# pip install of one requirements file, unless it was done with this very file.
+# pip install of one requirements file into an environment, unless it was done
+# with this very file.
 install_python() {
-  local file=$root/tools/requirements-$1.txt megabytes=$2 stamp sum
-  stamp=$root/.venv/.installed-$1
+  local name=$1 environment=$2 megabytes=$3
+  shift 3
+  local file=$root/tools/requirements-$name.txt sum stamp=$root/$environment/.installed-$name
   sum=$(sha256sum < "$file")
   [ "$(cat "$stamp" 2> /dev/null)" = "$sum" ] && return
   need_disk "$root" "$megabytes"
-  make_environment
-  echo "set-up: installing $(grep -vc '^#' "$file") Python packages of tools/$(basename "$file") into .venv" >&2
+  make_environment "$environment"
+  echo "set-up: installing Python packages of tools/$(basename "$file") into $environment" >&2
   local log
   log=$(mktemp)
-  if ! "$root/.venv/bin/python" -m pip install -q --no-deps -r "$file" > "$log" 2>&1; then
+  if ! "$root/$environment/bin/python" -m pip install -q "$@" -r "$file" > "$log" 2>&1; then
     fail "Python packages could not be installed ($(grep -m1 '^ERROR' "$log" || tail -n1 "$log")). No network? A LibTorch that is there: LOCKSTEP_TORCH=<folder torch>. Log: $log"
   fi
   rm -f "$log"
@@ -111,23 +113,24 @@ install_python() {
 }
 
 make_environment() {
-  [ -x "$root/.venv/bin/python" ] && return
+  [ -x "$root/$1/bin/python" ] && return
   command -v python3 > /dev/null || fail "python3 is missing. Run: apt-get install -y python3-venv"
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
     || fail "$(python3 --version) is too old: 3.10 or later is needed"
   python3 -c 'import ensurepip, venv' 2> /dev/null \
     || fail "this python3 cannot make environments. Run: apt-get install -y python3-venv"
-  python3 -m venv "$root/.venv"
+  python3 -m venv "$root/$1"
 }
 
 install_packages
+case " $groups " in *' bench '*) install_python bench .venv-bench 9000 ;; esac
 case " $groups " in
   *' train '*)
     if [ -n "$given_torch" ]; then check_given; exit; fi
-    install_python tools 4000
-    install_python torch 4000 ;;
+    install_python tools .venv 4000 --no-deps
+    install_python torch .venv 4000 --no-deps ;;
   *' study '*)
     # The study half needs no LibTorch; CMake and Ninja that are there will do.
     if [ -n "$given_torch" ]; then check_tools "with LOCKSTEP_TORCH set nothing is downloaded"; exit; fi
-    install_python tools 500 ;;
+    install_python tools .venv 500 --no-deps ;;
 esac

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# lint.sh: format, spelling, shell scripts, budgets, clang-tidy. All of them
+# run; the end says which complained.
+set -uo pipefail
+source "$(dirname "$0")/env.sh"
+cd "$root" || exit
+bad=""
+check() {
+  local name=$1
+  shift
+  if "$@"; then echo "lint: $name ok"; else bad="$bad $name"; fi
+}
+
+format() { git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-14 --dry-run -Werror; }
+spelling() { git ls-files | grep -v -E '^(LICENSE|data|results)' | xargs codespell --ignore-words tools/spelling.txt; }
+scripts() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR; }
+
+check format format
+check spelling spelling
+check scripts scripts
+check budgets python3 tools/budgets.py
+check tidy python3 tools/tidy.py
+[ -z "$bad" ] || fail "complaints from:$bad"
