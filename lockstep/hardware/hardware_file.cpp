@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "lockstep/hardware/object_reader.h"
+#include "lockstep/core/object_reader.h"
 #include "lockstep/hardware/presets.h"
 #include "lockstep/hardware/sane.h"
 #include "lockstep/hardware/words.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lockstep/hardware/object_reader.h"
+#include "lockstep/core/object_reader.h"
 
 #include <cmath>
 #include <limits>

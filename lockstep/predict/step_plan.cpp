@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/predict/step_plan.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+constexpr double kGradientBytes = 4;  // gradients are fp32 in memory
+
+StrategyConfig strategy_of(const Question& q) {
+  StrategyConfig config = q.strategy;
+  switch (q.method) {
+    case Method::single:
+    case Method::model_parallel:
+      config.kind = StrategyKind::single;
+      break;
+    case Method::data_parallel:
+      config.kind = StrategyKind::data_parallel;
+      break;
+    case Method::ddp:
+      config.kind = StrategyKind::ddp;
+      break;
+    case Method::sharded:
+      config.kind = StrategyKind::sharded;
+      break;
+    case Method::local_sgd:
+      config.kind = StrategyKind::local_sgd;
+      break;
+  }
+  return config;
+}
+
+// local_sgd: the step that averages stands for all of them.
+StepShape shape_of(const Workload& work, const Question& q) {
+  const bool local = q.method == Method::local_sgd;
+  return {
+      .ranks = q.ranks,
+      .samples = q.global_batch(),
+      .accumulate = q.accumulate,
+      .step = local ? q.strategy.local_start + q.strategy.local_steps - 1 : 0,
+      .last = false,
+      .input_bytes = static_cast<std::int64_t>(work.profile.input_bytes),
+      .output_bytes = static_cast<std::int64_t>(work.profile.output_bytes)};
+}
+
+Algorithm algorithm_of(const Question& q, const Message& m) {
+  if (q.method != Method::data_parallel) return q.algorithm;
+  switch (m.route) {
+    case Route::star:
+      return Algorithm::star;
+    case Route::ring:
+      return Algorithm::ring;
+    case Route::tree:
+      return Algorithm::tree;
+  }
+  return Algorithm::star;
+}
+
+double sent_bytes(const Question& q, const Message& m) {
+  const auto bytes = static_cast<double>(m.bytes);
+  if (m.payload != Payload::gradients || m.type != WireType::fp32) return bytes;
+  return bytes * q.compression * static_cast<double>(bytes_of(q.wire)) /
+         kGradientBytes;
+}
+
+TimedMessage price(const Fabric& fabric, const Question& q, const Message& m,
+                   const std::vector<double>& ready_s) {
+  TimedMessage out;
+  if (fabric.ranks > 1) {
+    const CollectiveCost cost =
+        collective_cost(fabric, m.op, sent_bytes(q, m), algorithm_of(q, m));
+    out.latency_s = cost.latency_s + q.software.message_s;
+    out.transfer_s = cost.transfer_s;
+  }
+  for (const std::size_t i : m.params)
+    out.ready_s = std::max(out.ready_s, ready_s[i]);
+  return out;
+}
+
+void add_messages(StepPlan& out, const Fabric& fabric, const Question& q,
+                  const CommPlan& plan, const std::vector<double>& ready_s) {
+  const double share = q.method == Method::local_sgd
+                           ? 1.0 / static_cast<double>(q.strategy.local_steps)
+                           : 1.0;
+  for (const Message& m : plan) {
+    const TimedMessage timed = price(fabric, q, m, ready_s);
+    if (m.phase == Phase::backward) {
+      out.overlapped.push_back(timed);
+      continue;
+    }
+    out.serial_latency_s += share * timed.latency_s;
+    out.serial_transfer_s += share * timed.transfer_s;
+  }
+}
+
+// Copies into and out of buckets, and casts of compressed gradients: each
+// reads and writes every gradient once.
+double copy_s(const Workload& work, const Cluster& cluster, const Question& q) {
+  const bool packed = q.wire != WireType::fp32 || q.compression < 1;
+  const int copies = q.software.bucket_copies + (packed ? 2 : 0);
+  if (q.ranks == 1) return 0;
+  return copies * 2 * static_cast<double>(work.params.bytes()) /
+         cluster.device.memory_bytes_per_s;
+}
+
+// What loading a step's samples takes of the slower of loader and host link.
+double input_s(const Workload& work, const Cluster& cluster,
+               const Question& q) {
+  const double rate = q.input_samples_per_s > 0
+                          ? q.input_samples_per_s
+                          : work.profile.input_samples_per_s;
+  const double mine = static_cast<double>(q.rank_batch() * q.accumulate);
+  const double node = q.method == Method::model_parallel
+                          ? mine
+                          : mine * cluster.ranks_per_node(q.ranks);
+  const double loader = rate > 0 ? node / rate : 0;
+  const double host = cluster.device.host_bytes_per_s;
+  const double copy = host > 0 ? mine * work.profile.input_bytes / host : 0;
+  return std::max(loader, copy);
+}
+
+}  // namespace
+
+StepPlan plan_step(const Workload& work, const Cluster& cluster,
+                   const Fabric& fabric, const Question& q) {
+  if (q.method == Method::model_parallel && q.ranks > 1)
+    return plan_pipeline(work, cluster, fabric, q);
+  const auto batch = static_cast<double>(q.rank_batch());
+  const PassTime pass = pass_at(work, batch);
+  StepPlan out{.ranks = q.ranks,
+               .passes = q.accumulate,
+               .forward_s = pass.forward_s,
+               .backward_s = pass.backward_s,
+               .optimizer_s = work.optimizer_s(),
+               .overhead_s = overhead_at(work, batch),
+               .input_s = input_s(work, cluster, q)};
+  if (q.method == Method::sharded) out.optimizer_s /= q.ranks;
+  if (q.method == Method::local_sgd)
+    out.sync_every = static_cast<double>(q.strategy.local_steps);
+  const double replicas =
+      q.method == Method::data_parallel && q.software.replicas_share_host
+          ? q.ranks
+          : 1;
+  const double host_s = replicas * 2 * q.software.layer_s *
+                        static_cast<double>(work.profile.layers.size());
+  const double pass_s = pass.forward_s + pass.backward_s;
+  if (replicas > 1 && host_s > pass_s) {
+    out.forward_s *= host_s / pass_s;
+    out.backward_s *= host_s / pass_s;
+  }
+  out.optimizer_s += copy_s(work, cluster, q);
+  if (q.ranks > 1)
+    add_messages(out, fabric, q,
+                 plan(strategy_of(q), work.params, shape_of(work, q)),
+                 pass.ready_s);
+  return out;
+}
+
+}  // namespace lockstep

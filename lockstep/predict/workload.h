@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profile made ready for questions: what one device does in one pass at any
+// batch size, and when each gradient is there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/plan/comm_plan.h"
+#include "lockstep/plan/profile.h"
+
+namespace lockstep {
+
+// One pass over a batch, in seconds.
+struct PassTime {
+  double forward_s = 0, backward_s = 0;
+  // For each parameter, seconds from the beginning of backward to its gradient.
+  std::vector<double> ready_s = {};
+};
+
+struct Workload {
+  Profile profile;
+  ParamList params;
+  bool estimated = false;  // no device was measured
+  // One standard deviation of ln(compute time).
+  double compute_spread = 0.05;
+  // At each of the profile's batch sizes.
+  std::vector<PassTime> at = {};
+  std::vector<double> overhead_s = {};
+
+  double optimizer_s() const { return profile.optimizer_s; }
+};
+
+// Spread of a measured step from one run to the next, at the least.
+constexpr double kProfileSpread = 0.03;
+
+Workload make_workload(Profile profile, bool estimated);
+
+// `batch` may be a fraction: a mean over uneven shares.
+PassTime pass_at(const Workload& work, double batch);
+// What a step takes beyond its passes and update.
+double overhead_at(const Workload& work, double batch);
+
+// Seconds one device needs for each layer (forward + backward) at a batch.
+std::vector<double> layer_times(const Workload& work, double batch);
+
+}  // namespace lockstep
