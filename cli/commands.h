@@ -10,6 +10,7 @@ std::function<int()> batch(Options& options);
 std::function<int()> config(Options& options);
 std::function<int()> doctor(Options& options);
 std::function<int()> hardware(Options& options);
+std::function<int()> predict(Options& options);
 std::function<int()> summary(Options& options);
 std::function<int()> version(Options& options);
 

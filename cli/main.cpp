@@ -26,6 +26,8 @@ constexpr std::array kCommands = {
             lockstep::cli::hardware},
     Command{"summary", "layers, sizes, FLOPs and memory of the models",
             lockstep::cli::summary},
+    Command{"predict", "what N devices would do, before the money is spent",
+            lockstep::cli::predict},
     Command{"version", "versions of the program and what it was built with",
             lockstep::cli::version},
 };

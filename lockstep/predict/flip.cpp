@@ -101,12 +101,14 @@ std::optional<Flip> smaller_batch(const Search& search) {
       .text = fmt::format("no longer below batch {} {}", found, of_batch(q))};
 }
 
-// Bus bandwidth of the slowest link at a large message.
+// Bus bandwidth of the slowest link at a large message, latency left out.
 double bus_bytes_per_s(const Search& search) {
   constexpr double kLarge = 1e9;
   const int n = search.from().question.ranks;
-  return bus_factor(Collective::all_reduce, n) * kLarge /
-         collective_s(search.cluster(), n, Collective::all_reduce, kLarge);
+  const CollectiveCost cost =
+      collective_cost(fabric_of(search.cluster(), n), Collective::all_reduce,
+                      kLarge, Algorithm::ring);
+  return bus_factor(Collective::all_reduce, n) * kLarge / cost.transfer_s;
 }
 
 std::optional<Flip> faster_link(const Search& search) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockstep predict RECIPE|PROFILE|MODEL: what N devices would do, for every
+// combination of devices, links, strategies, batch sizes and ranks.
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/what_if.h"
+#include "lockstep/report/predict_tables.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Asked {
+  WhatIf what_if;
+  Format format = Format::text;
+};
+
+int run(const Asked& asked) {
+  const Subject subject = subject_of(asked.what_if);
+  const Grid grid = grid_of(asked.what_if, subject);
+  const std::vector<GridPoint> points = predict_grid(subject, grid);
+  std::fprintf(
+      stderr, "# %s, predicted, not measured, from %s\n", subject.name.c_str(),
+      subject.profile ? "its profile" : "its layers and the device's peaks");
+  if (asked.format != Format::text) {
+    print(prediction_rows(subject, grid, points), asked.format);
+    return 0;
+  }
+  print(prediction_summary(grid, points), asked.format);
+  for (const std::string& line : flip_lines(grid, points))
+    std::printf("%s\n", line.c_str());
+  return 0;
+}
+
+}  // namespace
+
+std::function<int()> predict(Options& options) {
+  auto asked = std::make_shared<Asked>();
+  declare(options, asked->what_if);
+  options.format(asked->format);
+  return [asked] { return run(*asked); };
+}
+
+}  // namespace lockstep::cli
