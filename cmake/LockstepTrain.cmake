@@ -30,3 +30,7 @@ function(lockstep_skip_torch_headers)
   endforeach()
 endfunction()
 lockstep_skip_torch_headers(${sources})
+# Decoding and augmentation: loops worth -O3, and the same sample is the same
+# bits on every machine: no fused multiply-adds.
+file(GLOB data_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/data/*.cpp)
+set_source_files_properties(${data_sources} PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lockstep/data/dataset.h"
+#include "lockstep/data/shard.h"
 
 namespace lockstep {
 
@@ -21,9 +22,10 @@ struct Batch {
 };
 
 struct LoaderOptions {
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;  // ignored where a Share says the sizes
   std::int64_t workers = 0;
   std::uint64_t seed = 0;  // with the sample's index: seed of its augmentation
+  std::int64_t ahead = 3;  // batches read before they are asked for
 };
 
 class Loader {
@@ -32,12 +34,17 @@ class Loader {
   // `dataset` must outlive the loader.
   Loader(const Dataset& dataset, std::vector<std::int64_t> order,
          LoaderOptions options);
+  // Reads a rank's share in its own batch sizes. An empty batch has tensors of
+  // zero samples.
+  Loader(const Dataset& dataset, Share share, LoaderOptions options);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   // The next batch on the CPU, or nothing at the end. Throws what a worker
-  // threw, at the batch where it happened.
+  // threw, at the batch where it happened; the call after that goes on with
+  // the next batch. A batch's memory is used again once the last tensor that
+  // refers to it is gone. One thread calls this.
   std::optional<Batch> next();
 
  private:
