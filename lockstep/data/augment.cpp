@@ -48,42 +48,57 @@ Map map_of(const Image& image, const Change& change) {
   return m;
 }
 
-// Two channels at a time in one word: products of eight bits by eight fit the
-// sixteen each has, since the four weights sum to 256.
-Word blend(const std::array<Word, 4>& pixels,
-           const std::array<Word, 4>& weights) {
-  constexpr Word kEven = 0x00ff00ff, kHalf = 0x00800080;
-  Word even = kHalf, odd = kHalf;
-  for (std::size_t k = 0; k < 4; ++k) {
-    even += (pixels[k] & kEven) * weights[k];
-    odd += ((pixels[k] >> 8) & kEven) * weights[k];
-  }
-  return ((even >> 8) & kEven) | (odd & ~kEven);
-}
-
 constexpr int kFraction = 16;  // bits behind the point of a position
 
-// Bilinear; black outside. Positions in 1/65536 of a pixel.
+// Two neighbouring pixels, sixteen bits a channel: products of eight bits by
+// at most 256 fit. Compilers turn this into the machine's vectors.
+using Pair [[gnu::vector_size(16)]] = std::uint16_t;
+using PairBytes [[gnu::vector_size(8)]] = std::uint8_t;
+
+Pair load_pair(const void* left_and_right) {
+  PairBytes bytes;
+  std::memcpy(&bytes, left_and_right, sizeof bytes);
+  return __builtin_convertvector(bytes, Pair);
+}
+
+// Bilinear, rounded after each direction; weights in 1/256.
+Word blend(Pair top, Pair low, std::int64_t x, std::int64_t y) {
+  const auto fx = static_cast<std::uint16_t>((x >> (kFraction - 8)) & 255);
+  const auto fy = static_cast<std::uint16_t>((y >> (kFraction - 8)) & 255);
+  const auto gx = static_cast<std::uint16_t>(256 - fx);
+  const auto gy = static_cast<std::uint16_t>(256 - fy);
+  const Pair column = (top * gy + low * fy + 128) >> 8;
+  const Pair weighted = column * Pair{gx, gx, gx, gx, fx, fx, fx, fx};
+  const Pair right = __builtin_shuffle(weighted, Pair{4, 5, 6, 7, 4, 5, 6, 7});
+  const Pair sum = (weighted + right + 128) >> 8;
+  const PairBytes bytes = __builtin_convertvector(sum, PairBytes);
+  Word word;
+  std::memcpy(&word, &bytes, sizeof word);
+  return word;
+}
+
+// Samples an image between its pixels; black outside. Positions are in 1/65536
+// of a pixel.
 class Sampler {
  public:
   explicit Sampler(const Image& image)
       : image_(image), width_(image.width), height_(image.height) {}
 
+  // All four neighbours are in the image.
+  bool inside(std::int64_t x, std::int64_t y) const {
+    const std::int64_t left = x >> kFraction, top = y >> kFraction;
+    return left >= 0 && top >= 0 && left < width_ - 1 && top < height_ - 1;
+  }
+  Word at_inside(std::int64_t x, std::int64_t y) const {
+    const std::uint8_t* p = image_.row(y >> kFraction) + (x >> kFraction) * 4;
+    return blend(load_pair(p), load_pair(p + width_ * 4), x, y);
+  }
   Word at(std::int64_t x, std::int64_t y) const {
     const std::int64_t left = x >> kFraction, top = y >> kFraction;
-    const auto fx = static_cast<Word>((x >> 8) & 255);
-    const auto fy = static_cast<Word>((y >> 8) & 255);
-    const Word low_right = (fx * fy + 128) >> 8;
-    const std::array<Word, 4> weights = {
-        256 - fx - fy + low_right, fx - low_right, fy - low_right, low_right};
-    if (left >= 0 && top >= 0 && left < width_ - 1 && top < height_ - 1) {
-      const std::uint8_t* p = image_.row(top) + left * 4;
-      const std::uint8_t* q = p + width_ * 4;
-      return blend({load(p), load(p + 4), load(q), load(q + 4)}, weights);
-    }
-    return blend({pixel(left, top), pixel(left + 1, top), pixel(left, top + 1),
-                  pixel(left + 1, top + 1)},
-                 weights);
+    const std::array<Word, 2> up = {pixel(left, top), pixel(left + 1, top)};
+    const std::array<Word, 2> low = {pixel(left, top + 1),
+                                     pixel(left + 1, top + 1)};
+    return blend(load_pair(up.data()), load_pair(low.data()), x, y);
   }
 
  private:
@@ -96,18 +111,26 @@ class Sampler {
   const std::int64_t width_, height_;
 };
 
+// A row of the result is a straight line through the source: inside the image
+// from one pixel to another, so only the ends need a look at the border.
 void turn_row(const Sampler& sampler, const Map& m, std::int64_t y,
               std::vector<Word>& out) {
   constexpr double kOne = 1 << kFraction;
   const auto fixed = [](double v) { return std::llround(v * kOne); };
-  std::int64_t sx = fixed(m.x_y * static_cast<double>(y) + m.x_0);
-  std::int64_t sy = fixed(m.y_y * static_cast<double>(y) + m.y_0);
+  const std::int64_t x_0 = fixed(m.x_y * static_cast<double>(y) + m.x_0);
+  const std::int64_t y_0 = fixed(m.y_y * static_cast<double>(y) + m.y_0);
   const std::int64_t step_x = fixed(m.x_x), step_y = fixed(m.y_x);
-  for (Word& word : out) {
-    word = sampler.at(sx, sy);
-    sx += step_x;
-    sy += step_y;
-  }
+  const auto sx = [&](std::int64_t x) { return x_0 + step_x * x; };
+  const auto sy = [&](std::int64_t x) { return y_0 + step_y * x; };
+  auto end = static_cast<std::int64_t>(out.size());
+  std::int64_t begin = 0;
+  Word* const words = out.data();
+  for (; begin < end && !sampler.inside(sx(begin), sy(begin)); ++begin)
+    words[begin] = sampler.at(sx(begin), sy(begin));
+  for (; end > begin && !sampler.inside(sx(end - 1), sy(end - 1)); --end)
+    words[end - 1] = sampler.at(sx(end - 1), sy(end - 1));
+  for (std::int64_t x = begin; x < end; ++x)
+    words[x] = sampler.at_inside(sx(x), sy(x));
 }
 
 // Without a turn every pixel comes from one pixel.
@@ -129,14 +152,15 @@ void move_row(const Image& image, const Map& m, std::int64_t y,
 // One channel of a row: cut at white, then (value - mean) / std.
 void write_channel(const std::vector<Word>& row, int shift, float brightness,
                    float mean, float std, float* out) {
-  const float gain = brightness / 255, scale = 1 / std;
+  const float gain = brightness / 255 / std, white = 1 / std;
+  const float offset = mean / std;
   const std::size_t n = row.size();
   const Word* const words = row.data();
   for (std::size_t x = 0; x < n; ++x) {
     const auto level = static_cast<float>(
         static_cast<std::int32_t>((words[x] >> shift) & 255));
     const float value = level * gain;
-    out[x] = ((value < 1 ? value : 1) - mean) * scale;
+    out[x] = (value < white ? value : white) - offset;
   }
 }
 

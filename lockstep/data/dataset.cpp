@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "lockstep/core/error.h"
+#include "lockstep/data/make.h"
 #include "lockstep/data/open.h"
 
 namespace lockstep {
@@ -35,6 +36,7 @@ DataSplit open_kind(const DataConfig& data, const ModelConfig& model) {
       break;
   }
   split.description["found_by"] = place.found_by;
+  split.description["synthetic_stand_in"] = is_stand_in(place.path);
   return split;
 }
 

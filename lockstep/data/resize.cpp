@@ -71,18 +71,34 @@ void blend_rows(const std::uint8_t* rows, std::int64_t stride,
   }
 }
 
-// One output row: four channels of a pixel are one vector of the machine.
+// Four channels of a pixel. Compilers turn the arithmetic of this type into
+// the machine's vectors, whatever they are.
+using Pixel [[gnu::vector_size(16)]] = float;
+
+Pixel load(const float* channels) {
+  Pixel pixel;
+  std::memcpy(&pixel, channels, sizeof pixel);
+  return pixel;
+}
+
+void store(Pixel pixel, std::uint8_t* out) {
+  using Levels [[gnu::vector_size(16)]] = std::int32_t;
+  using Bytes [[gnu::vector_size(4)]] = std::uint8_t;
+  const Bytes bytes =
+      __builtin_convertvector(__builtin_convertvector(pixel, Levels), Bytes);
+  std::memcpy(out, &bytes, sizeof bytes);
+}
+
 void shrink_row(const float* row, const Taps& taps, std::uint8_t* out) {
-  const auto width = static_cast<std::int64_t>(taps.first.size());
-  for (std::int64_t x = 0; x < width; ++x) {
-    const auto at = static_cast<std::size_t>(x);
-    const float* pixel = row + taps.first[at] * 4;
-    const float* weights = taps.weights.data() + x * taps.most;
-    float sum[4] = {0.5F, 0.5F, 0.5F, 0.5F};  // to round, not cut
-    for (std::int64_t k = 0; k < taps.count[at]; ++k, pixel += 4)
-      for (int c = 0; c < 4; ++c) sum[c] += weights[k] * pixel[c];
-    for (int c = 0; c < 4; ++c)
-      out[x * 4 + c] = static_cast<std::uint8_t>(static_cast<int>(sum[c]));
+  const std::size_t width = taps.first.size();
+  const float* weights = taps.weights.data();
+  for (std::size_t x = 0; x < width; ++x, weights += taps.most) {
+    const float* pixel = row + taps.first[x] * 4;
+    const std::int64_t count = taps.count[x];
+    Pixel sum = {0.5F, 0.5F, 0.5F, 0.5F};  // to round, not cut
+    for (std::int64_t k = 0; k < count; ++k)
+      sum += weights[k] * load(pixel + 4 * k);
+    store(sum, out + x * 4);
   }
 }
 

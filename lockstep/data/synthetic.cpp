@@ -12,6 +12,7 @@
 #include "lockstep/core/error.h"
 #include "lockstep/data/open.h"
 #include "lockstep/data/random.h"
+#include "lockstep/data/waves.h"
 
 namespace lockstep {
 namespace {
@@ -19,54 +20,12 @@ namespace {
 constexpr float kNoise = 0.5F;
 constexpr std::size_t kNoiseValues = 1 << 16;
 constexpr std::int64_t kNoiseRun = 4096;  // values taken from one place
-constexpr int kWaves = 3;
-constexpr std::int64_t kMaxCycles = 8;
-constexpr std::int64_t kLikely = 4;  // successors of a token
+constexpr std::int64_t kLikely = 4;       // successors of a token
 // Chances of the successors: 1/2, 1/4, 1/8, 1/8.
 constexpr std::array<std::int64_t, 8> kSuccessor = {0, 0, 0, 0, 1, 1, 2, 3};
 
 std::uint64_t as_seed(std::int64_t number) {
   return static_cast<std::uint64_t>(number);
-}
-
-// Box-Muller.
-std::vector<float> normal_values(std::size_t count, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) {
-    const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-    const double angle = 2 * std::numbers::pi * random.unit();
-    value = static_cast<float>(radius * std::cos(angle));
-  }
-  return values;
-}
-
-// The waves of one class over an input of [channels, height, width]; a sound
-// is one channel of height one.
-std::vector<float> prototype(const std::vector<std::int64_t>& input,
-                             std::uint64_t seed) {
-  const std::int64_t width = input.back();
-  const std::int64_t height = input.size() > 1 ? input[input.size() - 2] : 1;
-  const std::int64_t channels = input.size() > 2 ? input.front() : 1;
-  Random random(seed);
-  std::vector<float> out(static_cast<std::size_t>(channels * height * width));
-  const auto cycles = [&](std::int64_t side) {
-    const auto most =
-        static_cast<std::uint64_t>(std::min(kMaxCycles, side / 2));
-    return static_cast<double>(most == 0 ? 0 : 1 + random.below(most)) * 2 *
-           std::numbers::pi / static_cast<double>(side);
-  };
-  for (int wave = 0; wave < kWaves * channels; ++wave) {
-    const double across = cycles(width), down = cycles(height);
-    const double phase = 2 * std::numbers::pi * random.unit();
-    float* plane = out.data() + wave % channels * height * width;
-    for (std::int64_t i = 0; i < height * width; ++i)
-      plane[i] += static_cast<float>(
-          std::sin(across * static_cast<double>(i % width) +
-                   down * static_cast<double>(i / width) + phase) /
-          std::sqrt(kWaves / 2.0));  // a variance of one
-  }
-  return out;
 }
 
 class Waves final : public Dataset {
@@ -229,7 +188,7 @@ DataSplit open_synthetic(const DataConfig& config, const ModelConfig& model) {
   made->noise = normal_values(kNoiseValues, mix_seed(made->seed, 0));
   for (std::int64_t c = 0; c < config.synthetic_classes; ++c)
     made->classes.push_back(
-        prototype(input, mix_seed(made->seed, as_seed(c + 1))));
+        class_waves(input, mix_seed(made->seed, as_seed(c + 1))));
   Ranges ranges = ranges_of(config);
   DataSplit split;
   split.train = std::make_unique<Waves>(made, input, std::move(ranges.train));
