@@ -8,6 +8,7 @@ namespace lockstep::cli {
 
 std::function<int()> batch(Options& options);
 std::function<int()> config(Options& options);
+std::function<int()> data(Options& options);
 std::function<int()> doctor(Options& options);
 std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);

@@ -20,6 +20,8 @@ constexpr std::array kCommands = {
             lockstep::cli::batch},
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
+    Command{"data", "what data is here; check, make or fetch some",
+            lockstep::cli::data},
     Command{"doctor", "what this machine has, what is wrong, what to do",
             lockstep::cli::doctor},
     Command{"hardware", "devices, links and clusters the predictor knows",

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
-#include <numeric>
-
 #include "lockstep/core/error.h"
 #include "lockstep/data/make.h"
 #include "lockstep/data/open.h"
+#include "lockstep/plan/work_plan.h"
 
 namespace lockstep {
 namespace {
@@ -40,16 +38,10 @@ DataSplit open_kind(const DataConfig& data, const ModelConfig& model) {
   return split;
 }
 
-std::int64_t product(const std::vector<std::int64_t>& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1},
-                         std::multiplies<>());
-}
-
 void check_fit(const SampleShape& shape, const DataConfig& data,
                const ModelConfig& model) {
-  const std::vector<std::int64_t> wanted = model_input(model);
-  if (product(wanted) != product(shape.input) ||
-      shape.tokens != (model.kind == ModelKind::gpt))
+  const std::vector<std::int64_t> wanted = input_shape(model);
+  if (wanted != shape.input || shape.tokens != (model.kind == ModelKind::gpt))
     throw Error(Fault::config, "data.kind",
                 fmt::format("{} samples are [{}], the model reads [{}]",
                             word_of(data.kind), fmt::join(shape.input, ", "),
@@ -97,22 +89,6 @@ DataSplit open_data(const DataConfig& data, const ModelConfig& model) {
   split.description["validation_samples"] =
       split.validation ? split.validation->size() : 0;
   return split;
-}
-
-std::vector<std::int64_t> model_input(const ModelConfig& model) {
-  const std::int64_t px = model.image_px;
-  switch (model.kind) {
-    case ModelKind::linear:
-    case ModelKind::conv1d:
-    case ModelKind::variable:
-      return {12000};
-    case ModelKind::resnet18:
-      return {3, px > 0 ? px : 32, px > 0 ? px : 32};
-    case ModelKind::gpt:
-      return {model.context};
-    default:
-      return {3, px > 0 ? px : 224, px > 0 ? px : 224};
-  }
 }
 
 Json to_json(const std::vector<LeftOut>& files) {

@@ -17,7 +17,7 @@ namespace lockstep {
 
 // What one sample looks like. Inputs are float32, or int64 tokens for text.
 struct SampleShape {
-  std::vector<std::int64_t> input;   // [12000], [3, 224, 224], [context]
+  std::vector<std::int64_t> input;   // [1, 12000], [3, 224, 224], [context]
   std::vector<std::int64_t> target;  // empty: one class index; [context]: text
   std::int64_t classes = 0;          // or size of the vocabulary
   bool tokens = false;               // inputs are int64 tokens

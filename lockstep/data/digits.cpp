@@ -54,7 +54,8 @@ class Digits final : public Dataset {
   }
 
  private:
-  const SampleShape shape_ = {.input = {kSamples}, .target = {}, .classes = 10};
+  const SampleShape shape_ = {
+      .input = {1, kSamples}, .target = {}, .classes = 10};
   const std::shared_ptr<const Clips> clips_;
   const Positions positions_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each kind of data is opened. open_data() chooses among these; nothing
-// else calls them.
+// How each kind of data is opened. open_data() chooses among these; only the
+// check of files calls them too.
 #pragma once
 
 #include "lockstep/data/dataset.h"
@@ -15,9 +15,6 @@ DataSplit open_images(const DataConfig& config, const Place& place);
 DataSplit open_text(const DataConfig& config, const ModelConfig& model,
                     const Place& place);
 DataSplit open_synthetic(const DataConfig& config, const ModelConfig& model);
-
-// Of one sample as the model reads it: [12000], [3, 224, 224], [context].
-std::vector<std::int64_t> model_input(const ModelConfig& model);
 
 // A file that skip_broken left out, as the description lists it.
 struct LeftOut {

@@ -13,6 +13,7 @@
 #include "lockstep/data/open.h"
 #include "lockstep/data/random.h"
 #include "lockstep/data/waves.h"
+#include "lockstep/plan/work_plan.h"
 
 namespace lockstep {
 namespace {
@@ -182,7 +183,7 @@ DataSplit open_chain(const DataConfig& config, const ModelConfig& model) {
 
 DataSplit open_synthetic(const DataConfig& config, const ModelConfig& model) {
   if (model.kind == ModelKind::gpt) return open_chain(config, model);
-  const std::vector<std::int64_t> input = model_input(model);
+  const std::vector<std::int64_t> input = input_shape(model);
   auto made = std::make_shared<Waves::Made>();
   made->seed = as_seed(config.synthetic_seed);
   made->noise = normal_values(kNoiseValues, mix_seed(made->seed, 0));
