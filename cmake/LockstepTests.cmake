@@ -52,6 +52,9 @@ if(LOCKSTEP_TRAIN)
   foreach(folder IN LISTS LOCKSTEP_TRAIN_FOLDERS)
     lockstep_test(${folder} train)
   endforeach()
+  if(TARGET data_test)  # writes files in these formats
+    target_link_libraries(data_test PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile)
+  endif()
 endif()
 
 # Tests of the program from outside. tests/cli works in both builds.
