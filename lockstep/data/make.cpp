@@ -31,6 +31,19 @@ std::uint64_t seed_of(const MakeOptions& options, std::int64_t part) {
                   static_cast<std::uint64_t>(part));
 }
 
+// The fewest that leave something to train and something to hold back.
+void check_enough(DataKind kind, const MakeOptions& options) {
+  const std::int64_t fewest = kind == DataKind::digits    ? 60
+                              : kind == DataKind::cifar10 ? 6
+                              : kind == DataKind::images  ? 5 * options.classes
+                                                          : 1;
+  if (options.samples < fewest)
+    throw Error(Fault::config, "--samples",
+                fmt::format("{} are too few for {} with a test part",
+                            options.samples, word_of(kind)),
+                fmt::format("at least {}", fewest));
+}
+
 void begin_folder(const fs::path& folder) {
   std::error_code bad;
   fs::create_directories(folder, bad);
@@ -155,6 +168,7 @@ void make_data(DataKind kind, const fs::path& folder,
     throw Error(Fault::config, "KIND",
                 "synthetic data is made while training, no files are needed",
                 "set data.kind = \"synthetic\" in the recipe");
+  check_enough(kind, options);
   begin_folder(folder);
   write_json(folder / kMarker, {{"synthetic", true},
                                 {"kind", word_of(kind)},

@@ -193,13 +193,12 @@ DataSplit open_synthetic(const DataConfig& config, const ModelConfig& model) {
   Ranges ranges = ranges_of(config);
   DataSplit split;
   split.train = std::make_unique<Waves>(made, input, std::move(ranges.train));
-  split.description = {
-      {"source", "synthetic: waves of the class plus noise"},
-      {"seed", config.synthetic_seed},
-      {"classes", config.synthetic_classes},
-      {"waves", "3 a channel, 1 to 8 cycles, variance 1 together"},
-      {"noise_std", kNoise},
-      {"values", measured(*split.train)}};
+  split.description = {{"source", "synthetic: waves of the class plus noise"},
+                       {"seed", config.synthetic_seed},
+                       {"classes", config.synthetic_classes},
+                       {"waves", "3 a channel, mean 0 and variance 1 together"},
+                       {"noise_std", kNoise},
+                       {"values", measured(*split.train)}};
   if (!ranges.validation.empty())
     split.validation =
         std::make_unique<Waves>(made, input, std::move(ranges.validation));

@@ -10,8 +10,28 @@
 namespace lockstep {
 namespace {
 
-constexpr int kWaves = 3;
+constexpr int kWaves = 3;  // a channel
 constexpr std::int64_t kMaxCycles = 8;
+
+// Few over a picture; a sound has them by the hundred.
+double cycles(Random& random, std::int64_t side, bool sound) {
+  const auto most = static_cast<std::uint64_t>(
+      sound ? side / 40 : std::min(side / 2, kMaxCycles));
+  return most == 0 ? 0 : static_cast<double>(1 + random.below(most));
+}
+
+// To mean zero and variance one.
+void standardise(std::vector<float>& values) {
+  double sum = 0, squares = 0;
+  for (const double v : values) {
+    sum += v;
+    squares += v * v;
+  }
+  const auto n = static_cast<double>(values.size());
+  const double mean = sum / n, deviation = std::sqrt(squares / n - mean * mean);
+  for (float& v : values)
+    v = static_cast<float>((static_cast<double>(v) - mean) / deviation);
+}
 
 }  // namespace
 
@@ -22,22 +42,20 @@ std::vector<float> class_waves(const std::vector<std::int64_t>& input,
   const std::int64_t channels = input.size() > 2 ? input.front() : 1;
   Random random(seed);
   std::vector<float> out(static_cast<std::size_t>(channels * height * width));
-  const auto cycles = [&](std::int64_t side) {
-    const auto most =
-        static_cast<std::uint64_t>(std::min(kMaxCycles, side / 2));
-    return static_cast<double>(most == 0 ? 0 : 1 + random.below(most)) * 2 *
-           std::numbers::pi / static_cast<double>(side);
-  };
-  for (int wave = 0; wave < kWaves * channels; ++wave) {
-    const double across = cycles(width), down = cycles(height);
-    const double phase = 2 * std::numbers::pi * random.unit();
+  for (std::int64_t wave = 0; wave < kWaves * channels; ++wave) {
+    const double turn = 2 * std::numbers::pi;
+    const double across =
+        turn * cycles(random, width, height == 1) / static_cast<double>(width);
+    const double down =
+        turn * cycles(random, height, false) / static_cast<double>(height);
+    const double phase = turn * random.unit();
     float* plane = out.data() + wave % channels * height * width;
     for (std::int64_t i = 0; i < height * width; ++i)
       plane[i] += static_cast<float>(
           std::sin(across * static_cast<double>(i % width) +
-                   down * static_cast<double>(i / width) + phase) /
-          std::sqrt(kWaves / 2.0));  // a variance of one
+                   down * static_cast<double>(i / width) + phase));
   }
+  standardise(out);
   return out;
 }
 

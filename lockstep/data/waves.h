@@ -8,8 +8,8 @@
 namespace lockstep {
 
 // The pattern of one class over an input of [channels, height, width]: three
-// waves a channel, one to eight cycles each way, with a variance of one. A
-// sound, [samples], is one channel of height one.
+// waves a channel, one to eight cycles each way, with mean zero and variance
+// one. A sound has height one and waves of one to samples / 40 cycles.
 std::vector<float> class_waves(const std::vector<std::int64_t>& input,
                                std::uint64_t seed);
 

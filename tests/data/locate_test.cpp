@@ -81,26 +81,26 @@ TEST_F(Locate, AMistypedKindNamesTheNearest) {
 }
 
 TEST_F(Locate, TheSurveyListsEverySetWithItsSize) {
-  make_data(DataKind::digits, "data/fsdd", {.samples = 20});
-  make_data(DataKind::images, "data/shapes", {.samples = 10, .px = 16});
+  make_data(DataKind::digits, "data/fsdd", {.samples = 60});
+  make_data(DataKind::images, "data/shapes", {.samples = 25, .px = 16});
   fs::create_directories("data/cifar10/packed-jxl");
   std::map<std::string, FoundSet> found;
   for (const FoundSet& set : survey_data()) found[word_of(set.kind)] = set;
-  EXPECT_EQ(found["digits"].files, 20);
+  EXPECT_EQ(found["digits"].files, 60);
   EXPECT_EQ(found["digits"].state, "stand-in");
-  EXPECT_GT(found["digits"].bytes, 20 * 2 * 3000);
+  EXPECT_GT(found["digits"].bytes, 60 * 2 * 3000);
   EXPECT_THAT(found["cifar10"].state, HasSubstr("packed"));
-  EXPECT_EQ(found["images"].files, 10);
+  EXPECT_EQ(found["images"].files, 25);
   EXPECT_EQ(found["text"].state, "not there");
 }
 
 TEST_F(Locate, TheCheckNamesEveryBrokenFile) {
-  make_data(DataKind::images, "data/shapes", {.samples = 10, .px = 16});
+  make_data(DataKind::images, "data/shapes", {.samples = 25, .px = 16});
   write_file("data/shapes/train/class_0003/000003.jpg", "x");
   write_file("data/shapes/val/class_0004/extra.png", "");
   const CheckedSet set = check_set(DataKind::images, "shapes", 2,
                                    [](std::int64_t, std::int64_t) {});
-  EXPECT_EQ(set.samples, 11);
+  EXPECT_EQ(set.samples, 26);
   ASSERT_EQ(set.broken.size(), 2u);
   EXPECT_THAT(set.broken[0], HasSubstr("000003.jpg: is neither"));
   EXPECT_THAT(set.broken[1], HasSubstr("extra.png: the file is empty"));
@@ -112,6 +112,14 @@ TEST_F(Locate, MakeWritesOnlyIntoAnEmptyFolder) {
   EXPECT_THAT(
       error_of(Fault::store, [] { make_data(DataKind::text, "t", {}); }),
       HasSubstr("is not empty"));
+}
+
+TEST_F(Locate, MakeRefusesTooFewToHoldSomeBack) {
+  EXPECT_THAT(
+      error_of(Fault::config,
+               [] { make_data(DataKind::images, "i", {.samples = 24}); }),
+      HasSubstr("at least 25"));
+  EXPECT_FALSE(fs::exists("i"));
 }
 
 TEST_F(Locate, MakeIsTheSameForTheSameSeed) {
