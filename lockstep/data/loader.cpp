@@ -4,7 +4,7 @@
 // guarded by one mutex; a sample's own memory is written by one worker.
 #include "lockstep/data/loader.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <condition_variable>

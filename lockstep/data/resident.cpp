@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/data/resident.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/data/loader.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
