@@ -13,7 +13,8 @@ set(LOCKSTEP_TRAIN_FOLDERS device measure data model comm strategy optim
 lockstep_sources(sources ${LOCKSTEP_TRAIN_FOLDERS})
 add_library(lockstep_train SHARED ${sources} ${PROJECT_SOURCE_DIR}/lockstep/run.cpp)
 add_library(lockstep::train ALIAS lockstep_train)
-set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train)
+# No <target>_EXPORTS: programs could not share the precompiled header.
+set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train DEFINE_SYMBOL "")
 target_link_libraries(
   lockstep_train
   PUBLIC lockstep::study LibTorch::cpu
@@ -34,3 +35,10 @@ lockstep_skip_torch_headers(${sources})
 # bits on every machine: no fused multiply-adds.
 file(GLOB data_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/data/*.cpp)
 set_source_files_properties(${data_sources} PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
+
+# For programs: they are compiled as the library is (-fPIC, not -fPIE), or GCC
+# refuses its header.
+function(lockstep_reuse_torch_pch target)
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_precompile_headers(${target} REUSE_FROM lockstep_train)
+endfunction()
