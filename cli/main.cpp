@@ -15,6 +15,8 @@ using lockstep::cli::Command;
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"advise", "how many devices, which batch size, and why",
+            lockstep::cli::advise},
     Command{"batch",
             "which batch size, by every criterion, from runs or traces",
             lockstep::cli::batch},

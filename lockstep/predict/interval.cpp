@@ -74,7 +74,7 @@ Spread spread_of(const StepPlan& many, const StepPlan& single, const Spreads& s,
   return out;
 }
 
-Interval around(double value, const TwoSided& spread) {
+Range90 around(double value, const TwoSided& spread) {
   return {.lo90 = value * std::exp(-k90 * spread.down),
           .hi90 = value * std::exp(k90 * spread.up)};
 }

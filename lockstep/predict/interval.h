@@ -27,6 +27,6 @@ Spread spread_of(const StepPlan& many, const StepPlan& single,
                  const Spreads& spreads, const Assumptions& assume);
 
 // The middle 90 % of a log-normal value.
-Interval around(double value, const TwoSided& spread);
+Range90 around(double value, const TwoSided& spread);
 
 }  // namespace lockstep

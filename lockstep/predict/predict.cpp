@@ -32,9 +32,9 @@ bool launch_bound(const Workload& work, double batch) {
          1.3 * (once.forward_s + once.backward_s);
 }
 
-Losses losses_of(const Workload& work, const Prediction& p, const StepTime& one,
-                 double share) {
-  const StepTime& t = p.time;
+Losses losses_of(const Workload& work, const Prediction& p,
+                 const StepParts& one, double share) {
+  const StepParts& t = p.time;
   Losses out{.communication_s = t.exposed_comm_s - t.latency_s,
              .latency_s = t.latency_s,
              .input_s = t.input_wait_s - share * one.input_wait_s,
@@ -64,7 +64,7 @@ Prediction predict(const Workload& work, const Cluster& cluster,
   Prediction out;
   out.question = question;
   out.time = simulate(many, assume);
-  const StepTime one = simulate(single, assume);
+  const StepParts one = simulate(single, assume);
   out.samples_per_s = samples_per_s(question, out.time.step_s);
   const double work_ratio = static_cast<double>(question.global_batch()) /
                             static_cast<double>(base.global_batch());

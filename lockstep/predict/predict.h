@@ -14,18 +14,18 @@
 
 namespace lockstep {
 
-struct Interval {
+struct Range90 {
   double lo90 = 0, hi90 = 0;
 };
 
 struct Prediction {
   Question question;
-  StepTime time;  // time.step_s is the predicted step
-  Interval step_s;
+  StepParts time;  // time.step_s is the predicted step
+  Range90 step_s;
   double samples_per_s = 0;
   double epoch_s = 0;  // NaN: nobody said how many samples an epoch has
   double speedup = 1, efficiency = 1;
-  Interval speedup_90;
+  Range90 speedup_90;
   MemoryFit memory;
   Verdict verdict = Verdict::scales;
   Cause cause = Cause::compute;

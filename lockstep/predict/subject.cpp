@@ -33,6 +33,7 @@ std::int64_t epoch_samples(const DataConfig& data) {
 Subject from_recipe(const std::string& path) {
   const RunConfig config = load_config(path, {});
   Subject out;
+  out.from_recipe = true;
   out.plan = plan_work(with_own_sizes(config.model));
   out.name = out.plan->model;
   out.precision = config.train.precision;

@@ -19,6 +19,7 @@ struct Subject {
   std::string name;
   std::optional<Profile> profile;  // else `plan` stands in
   std::optional<WorkPlan> plan;
+  bool from_recipe = false;  // then `optim` and `asked` are its settings
   Precision precision = Precision::fp32;
   OptimConfig optim = {};
   // What the recipe asks for; defaults for a profile or a model.

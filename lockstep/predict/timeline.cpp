@@ -85,9 +85,9 @@ double expected_max_normal(double n) {
   return n <= 1 ? 0 : normal_quantile((n - 0.375) / (n + 0.25));
 }
 
-StepTime simulate(const StepPlan& plan, const Assumptions& a) {
+StepParts simulate(const StepPlan& plan, const Assumptions& a) {
   const Overlap overlap = overlap_of(plan, a);
-  StepTime out;
+  StepParts out;
   const double backward_s = plan.backward_s * a.compute;
   out.compute_s = plan.passes * (plan.forward_s * a.compute + backward_s) +
                   plan.optimizer_s * a.compute + plan.overhead_s * a.host;

@@ -44,7 +44,7 @@ struct StepPlan {
   double bubble_s = 0;  // model_parallel: stages wait for each other
 };
 
-struct StepTime {
+struct StepParts {
   double step_s = 0;
   double compute_s = 0;       // device and host work of a rank
   double exposed_comm_s = 0;  // messages nothing hides, and their slow-down
@@ -54,7 +54,7 @@ struct StepTime {
   double latency_s = 0;       // of exposed_comm_s, what no bandwidth shortens
 };
 
-StepTime simulate(const StepPlan& plan, const Assumptions& assume);
+StepParts simulate(const StepPlan& plan, const Assumptions& assume);
 
 // Mean of the largest of n standard normal values (Blom).
 double expected_max_normal(double n);

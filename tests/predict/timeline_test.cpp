@@ -20,7 +20,7 @@ StepPlan plan(std::vector<TimedMessage> messages) {
 }
 
 TEST(Timeline, WithoutMessagesAStepIsItsCompute) {
-  const StepTime t = simulate(plan({}), kExact);
+  const StepParts t = simulate(plan({}), kExact);
   EXPECT_DOUBLE_EQ(t.step_s, 3);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 0);
 }
@@ -28,7 +28,7 @@ TEST(Timeline, WithoutMessagesAStepIsItsCompute) {
 // Gradients at 0.5 and 2 s of backward; the first message hides, the second
 // begins when backward ends.
 TEST(Timeline, OnlyTheLastBucketIsExposed) {
-  const StepTime t = simulate(plan({{0.5, 0, 1}, {2, 0, 0.25}}), kExact);
+  const StepParts t = simulate(plan({{0.5, 0, 1}, {2, 0, 0.25}}), kExact);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 0.25);
   EXPECT_DOUBLE_EQ(t.step_s, 3.25);
   EXPECT_DOUBLE_EQ(t.comm_s, 1.25);
@@ -36,7 +36,7 @@ TEST(Timeline, OnlyTheLastBucketIsExposed) {
 
 TEST(Timeline, OneMessageAtATimeOnTheLink) {
   // 0.5 + 2 = 2.5, then the second of 1 ends at 3.5: 1.5 after backward.
-  const StepTime t = simulate(plan({{0.5, 0, 2}, {1, 0, 1}}), kExact);
+  const StepParts t = simulate(plan({{0.5, 0, 2}, {1, 0, 1}}), kExact);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 1.5);
 }
 
@@ -44,7 +44,7 @@ TEST(Timeline, OneMessageAtATimeOnTheLink) {
 TEST(Timeline, AMessageSlowsComputeDown) {
   Assumptions a = kExact;
   a.contention = 0.25;
-  const StepTime t = simulate(plan({{0, 0, 1}}), a);
+  const StepParts t = simulate(plan({{0, 0, 1}}), a);
   EXPECT_NEAR(t.step_s, 1 + 2.2, 1e-12);
   EXPECT_NEAR(t.exposed_comm_s, 0.2, 1e-12);
 }
@@ -55,7 +55,7 @@ TEST(Timeline, LatencyAndBandwidthAreTweakedApart) {
   StepPlan p = plan({});
   p.serial_latency_s = 0.1;
   p.serial_transfer_s = 1;
-  const StepTime t = simulate(p, a);
+  const StepParts t = simulate(p, a);
   EXPECT_NEAR(t.exposed_comm_s, 0.3 + 0.5, 1e-12);
   EXPECT_NEAR(t.latency_s, 0.3, 1e-12);
 }
@@ -98,7 +98,7 @@ TEST(Timeline, AStepIsTheSumOfItsParts) {
       p.overlapped.push_back({ready, share() / 10, share()});
     }
     p.serial_latency_s = share(), p.input_s = 8 * share();
-    const StepTime t =
+    const StepParts t =
         simulate(p, {.contention = share(), .jitter = share() / 5});
     RC_ASSERT(std::abs(t.compute_s + t.exposed_comm_s + t.idle_s +
                        t.input_wait_s - t.step_s) < 1e-9);
