@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy over our sources, each only when it or a header of ours changed.
+"""tidy.py [BUILD]: clang-tidy over our sources, each only when it or a header changed.
 
 A file on LibTorch takes 24 s, so what was clean is remembered in .cache/tidy by
 the content of the file, of all our headers and of .clang-tidy.
@@ -21,16 +21,17 @@ CACHE = ROOT / ".cache/tidy"
 TIDY = "clang-tidy-19"
 
 
-def entries():
+def entries(build):
     """Compile commands of our C++ sources, without GCC's precompiled header."""
-    text = (ROOT / "build/compile_commands.json").read_text()
+    text = (build / "compile_commands.json").read_text()
     for entry in json.loads(text):
         file = pathlib.Path(entry["file"])
-        inside = ROOT in file.parents and ROOT / "build" not in file.parents
+        inside = ROOT in file.parents and build not in file.parents
         if not inside or file.suffix != ".cpp":
             continue
-        command = re.sub(r"-Winvalid-pch|-include \S+cmake_pch\.hxx", "", entry["command"])
-        words = shlex.split(command)
+        # Warnings are the compiler's part, and clang does not know all of GCC's.
+        command = re.sub(r"-include \S+cmake_pch\.hxx", "", entry["command"])
+        words = [w for w in shlex.split(command) if not w.startswith("-W")]
         if pathlib.Path(words[0]).name == "ccache":
             words = words[1:]
         yield {**entry, "command": shlex.join(words)}
@@ -50,8 +51,9 @@ def tidy(file, database):
 
 
 def main():
+    build = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
     CACHE.mkdir(parents=True, exist_ok=True)
-    common, todo, listed = headers_digest(), {}, list(entries())
+    common, todo, listed = headers_digest(), {}, list(entries(build))
     for entry in listed:
         digest = common.copy()
         digest.update(pathlib.Path(entry["file"]).read_bytes())
