@@ -24,10 +24,10 @@ struct Noise {
 std::optional<Noise> noise_for_goodput(const BatchComparison& c) {
   if (c.critical && c.critical->bends)
     return Noise{c.critical->batch, c.critical->low, c.critical->high,
-                 "critical batch size of this sweep"};
+                 "the bend of this sweep, in hindsight"};
   if (c.noise)
     return Noise{c.noise->median, c.noise->low, c.noise->high,
-                 "median noise scale along the run"};
+                 "median along the run"};
   return std::nullopt;
 }
 
@@ -85,8 +85,9 @@ Pick pick_by_goodput(BatchComparison& c,
   pick.low = best_goodput_batch(*line, c.ranks, noise->low);
   pick.high = best_goodput_batch(*line, c.ranks, noise->high);
   pick.reason += fmt::format(
-      "; step {:.4g} s + {:.4g} s a sample and device, worst {:.0f} % off",
-      line->fixed_s, line->per_sample_s, 100 * line->max_relative_error);
+      "; step {:.3g} ms + {:.3g} ms a sample and device, within {:.0f} %",
+      1e3 * line->fixed_s, 1e3 * line->per_sample_s,
+      100 * line->max_relative_error);
   return pick;
 }
 
@@ -102,7 +103,8 @@ Pick pick_by_channel(const BatchComparison& c,
   pick.low = best_channel_batch(*line, c.ranks, noise->low);
   pick.high = best_channel_batch(*line, c.ranks, noise->high);
   pick.batch = nearest_batch(c.rows, *pick.exact);
-  pick.reason = "a cross-check of goodput; asks for more from 4 devices on";
+  pick.reason =
+      "a cross-check of goodput, by information a second (our definition)";
   return pick;
 }
 
@@ -113,8 +115,8 @@ Pick pick_by_noise(const BatchComparison& c) {
     pick.low = c.noise->low;
     pick.high = c.noise->high;
     pick.reason =
-        "median along the smallest batch's run, quartiles; grows as training "
-        "goes on, knows nothing of time";
+        "median and quartiles along the smallest batch's run; knows nothing of "
+        "step times";
   } else if (c.critical && c.critical->bends) {
     pick.exact = c.critical->batch;
     pick.low = c.critical->low;

@@ -34,18 +34,37 @@ double kth_distance(std::span<const double> sorted, std::size_t at, int k) {
   return distance;
 }
 
+// How many of the first `limit` steps away from a point are within; they are
+// within up to some step and never after. Strides double until one is not: the
+// answer is small beside the limit.
+template <class Within>
+std::size_t count_steps(std::size_t limit, const Within& within) {
+  std::size_t inside = 0, outside = 1;
+  while (outside <= limit && within(outside)) {
+    inside = outside;
+    outside *= 2;
+  }
+  outside = std::min(outside, limit + 1);
+  while (outside - inside > 1) {
+    const std::size_t middle = (inside + outside) / 2;
+    (within(middle) ? inside : outside) = middle;
+  }
+  return inside;
+}
+
 // Values strictly nearer than `radius`, itself and its equals counted.
 std::size_t nearer_than(std::span<const double> sorted, std::size_t at,
                         double radius) {
   const double centre = sorted[at];
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(at);
-  const auto low = std::partition_point(sorted.begin(), middle, [&](double v) {
-    return v < centre && centre - v >= radius;
-  });
-  const auto high = std::partition_point(middle, sorted.end(), [&](double v) {
-    return v <= centre || v - centre < radius;
-  });
-  return static_cast<std::size_t>(high - low);
+  const auto near = [&](double distance) {
+    return distance < radius || distance == 0;
+  };
+  return 1 +
+         count_steps(
+             at, [&](std::size_t i) { return near(centre - sorted[at - i]); }) +
+         count_steps(sorted.size() - 1 - at, [&](std::size_t i) {
+           return near(sorted[at + i] - centre);
+         });
 }
 
 std::map<int, std::int64_t> count_labels(std::span<const int> labels) {

@@ -51,6 +51,13 @@ class Batch(unittest.TestCase):
         self.assertEqual(choices, "ranks,criterion,global_batch,formula_batch,low,high,"
                                   "extra_time,reason")
 
+    def test_the_documentation_shows_what_the_program_prints(self):
+        page = (ROOT / "docs/batch-size.md").read_text()
+        command, shown = page.split("```\n$ lockstep batch pollux_cifar10 ")[1].split("\n", 1)
+        shown = shown.split("```")[0]
+        printed = batch(*command.split()).stdout
+        self.assertIn(shown.split(), [printed.split()[:len(shown.split())]])
+
     def test_bad_input_is_refused(self):
         for arguments, words in (
                 (("--accuracy", "94"), "is not a share"),
