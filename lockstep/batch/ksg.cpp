@@ -5,70 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
+#include "lockstep/batch/plane_tree.h"
 #include "lockstep/batch/special.h"
 #include "lockstep/core/error.h"
 
 namespace lockstep {
 namespace {
-
-// The k smallest distances seen so far, in order. k is small.
-class Nearest {
- public:
-  explicit Nearest(std::size_t k) : distance_(k) { clear(); }
-  void clear() {
-    std::ranges::fill(distance_, std::numeric_limits<double>::infinity());
-  }
-  double farthest() const { return distance_.back(); }
-  void offer(double d) {
-    if (d >= distance_.back()) return;
-    std::size_t at = distance_.size() - 1;
-    for (; at > 0 && distance_[at - 1] > d; --at)
-      distance_[at] = distance_[at - 1];
-    distance_[at] = d;
-  }
-
- private:
-  std::vector<double> distance_;
-};
-
-// Points ordered by x; y beside it.
-struct Plane {
-  std::vector<double> x, y;
-};
-
-Plane ordered_by_x(std::span<const double> x, std::span<const double> y) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](auto a, auto b) { return x[a] < x[b]; });
-  Plane plane;
-  for (const std::size_t i : order) {
-    plane.x.push_back(x[i]);
-    plane.y.push_back(y[i]);
-  }
-  return plane;
-}
-
-// Distance to the k-th neighbour in the larger of |dx|, |dy|: walks away from
-// i on both sides until dx alone is too far.
-double neighbour_distance(const Plane& p, std::size_t i, Nearest& nearest) {
-  nearest.clear();
-  std::size_t left = i, right = i + 1;
-  while (true) {
-    const double dl = left > 0 ? p.x[i] - p.x[left - 1]
-                               : std::numeric_limits<double>::infinity();
-    const double dr = right < p.x.size()
-                          ? p.x[right] - p.x[i]
-                          : std::numeric_limits<double>::infinity();
-    const double dx = std::min(dl, dr);
-    if (dx >= nearest.farthest() || std::isinf(dx)) break;
-    const std::size_t j = dl <= dr ? --left : right++;
-    nearest.offer(std::max(dx, std::abs(p.y[j] - p.y[i])));
-  }
-  return nearest.farthest();
-}
 
 // How many sorted values lie strictly nearer to `centre` than `radius`,
 // itself left out. The test is on the difference, so rounding cannot disagree
@@ -86,7 +29,7 @@ std::size_t count_within(std::span<const double> sorted, double centre,
 
 void require_points(std::span<const double> x, std::span<const double> y,
                     int k) {
-  check(k >= 1, "a neighbour is at least the first");
+  check(k >= 1 && k <= 64, "a neighbour is one of the first");
   if (x.size() != y.size())
     throw Error(Fault::data, "mutual information",
                 fmt::format("{} values against {}", x.size(), y.size()));
@@ -125,16 +68,18 @@ std::vector<double> scale_and_jitter(std::span<const double> values,
 double ksg_information(std::span<const double> x, std::span<const double> y,
                        int k) {
   require_points(x, y, k);
-  const Plane plane = ordered_by_x(x, y);
-  std::vector<double> sorted_y(y.begin(), y.end());
+  const PlaneTree tree(x, y);
+  std::vector<double> sorted_x(x.begin(), x.end()),
+      sorted_y(y.begin(), y.end());
+  std::ranges::sort(sorted_x);
   std::ranges::sort(sorted_y);
   const std::vector<double> psi = digamma_table(x.size());
-  Nearest nearest(static_cast<std::size_t>(k));
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double radius = neighbour_distance(plane, i, nearest);
-    sum += psi[count_within(plane.x, plane.x[i], radius) + 1] +
-           psi[count_within(sorted_y, plane.y[i], radius) + 1];
+    const auto [px, py] = tree.points()[i];
+    const double radius = tree.neighbour_distance(i, k);
+    sum += psi[count_within(sorted_x, px, radius) + 1] +
+           psi[count_within(sorted_y, py, radius) + 1];
   }
   const double n = static_cast<double>(x.size());
   return psi[x.size()] + digamma(k) - sum / n;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 
 #include "lockstep/batch/special.h"
-#include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
 #include "tests/batch/fixture.h"
 
@@ -89,7 +89,7 @@ double by_hand(const Pair& p, int k) {
          sum / static_cast<double>(n);
 }
 
-RC_GTEST_PROP(Ksg, SortedSearchFindsWhatTheDefinitionSays, ()) {
+RC_GTEST_PROP(Ksg, TheTreeFindsWhatTheDefinitionSays, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const auto n = *rc::gen::inRange<std::size_t>(8, 120);
   const int k = *rc::gen::inRange(1, 6);
@@ -111,15 +111,19 @@ RC_GTEST_PROP(Ksg, T8ScaleAndShiftDoNotMatter, ()) {
             1e-12);
 }
 
+// Of this process alone: the machine may be busy with others.
+double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 TEST(Ksg, TenThousandPointsTakeLessThanASecond) {
   Pair p = gaussian(0.5, 10000, 1);
-  const double begin = now_s();
+  const double begin = cpu_s();
   EXPECT_NEAR(ksg_information(p.x, p.y), 0.143841, 0.03);
-  EXPECT_LT(now_s() - begin, 1.0);
+  EXPECT_LT(cpu_s() - begin, 1.0);
   for (double& v : p.x) v = std::round(v);  // seven values: ties everywhere
-  const double again = now_s();
+  const double again = cpu_s();
   ksg_information(scale_and_jitter(p.x, 1), scale_and_jitter(p.y, 2));
-  EXPECT_LT(now_s() - again, 1.0);
+  ksg_information(p.x, p.y);
+  EXPECT_LT(cpu_s() - again, 1.0);
 }
 
 TEST(Ksg, BadInputIsRefused) {
