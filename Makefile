@@ -51,7 +51,7 @@ format: ## clang-format over our sources
 	@git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-14 -i
 
 dist: ## dist/lockstep-VERSION: a folder that runs wherever LibTorch is
-	@tools/setup.sh study train dist
+	@tools/setup.sh study train
 	@tools/build.sh release lockstep_cli
 	@tools/dist.sh
 

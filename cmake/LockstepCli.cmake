@@ -13,3 +13,6 @@ target_link_libraries(lockstep_cli PRIVATE lockstep::study CLI11::CLI11 ${CMAKE_
 if(LOCKSTEP_TRAIN)
   target_link_libraries(lockstep_cli PRIVATE lockstep::train)
 endif()
+# An old-style rpath holds for the libraries of libraries too: `make dist` puts
+# the decoders' codecs beside ours and need not alter them.
+target_link_options(lockstep_cli PRIVATE LINKER:--disable-new-dtags)

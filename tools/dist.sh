@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# dist.sh [BUILD]: dist/lockstep-VERSION, a folder that runs wherever LibTorch
-# is (LD_LIBRARY_PATH=torch/lib): our program and libraries, the shared
+# dist.sh [BUILD [FOLDER]]: dist/lockstep-VERSION, a folder that runs wherever
+# LibTorch is (LD_LIBRARY_PATH=torch/lib): our program and libraries, the shared
 # libraries a bare system lacks, recipes. LibTorch, CUDA and glibc stay outside.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 cd "$root"
 build=${1:-build}
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
-out=$root/dist/lockstep-$version
+out=${2:-$root/dist}/lockstep-$version
 # What every Debian or Ubuntu has, and what comes with LibTorch.
-outside='^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|util|pthread|resolv|stdc\+\+|gcc_s|gomp|torch.*|c10.*|cud.*|cupti|nccl|nv.*))\.so'
+outside='^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|util|pthread|resolv|stdc\+\+|gcc_s|torch.*|c10.*|cud.*|cupti|nccl|nv.*))\.so'
 
 # Absolute paths of the shared libraries a file needs, and those need.
 needs() {
@@ -23,6 +23,8 @@ cmake --install "$build" --prefix "$out" --strip > /dev/null
 rm -rf "$out/include" "$out/lib/cmake"
 cp -r LICENSE README.md "$out"
 if [ -d recipes ]; then cp -r recipes "$out"; fi
+# LibTorch brings its own OpenMP, and a process may have only one.
+if [ -e "$out/lib/liblockstep_train.so" ]; then outside="$outside|^libgomp\.so"; fi
 
 for file in "$out"/bin/lockstep "$out"/lib/*.so; do
   needs "$file"
@@ -31,13 +33,6 @@ done | sort -u | while read -r library; do
   if [[ $name =~ $outside || -e $out/lib/$name ]]; then continue; fi
   cp -L "$library" "$out/lib/$name"
 done
-# Ours find theirs beside them; theirs find each other.
-for file in "$out"/lib/*.so*; do
-  # shellcheck disable=SC2016  # $ORIGIN is the loader's, not the shell's
-  patchelf --set-rpath '$ORIGIN' "$file"
-done
-# shellcheck disable=SC2016
-patchelf --set-rpath '$ORIGIN/../lib' "$out/bin/lockstep"
 
 megabytes=$(du -sm "$out" | cut -f1)
 [ "$megabytes" -lt 40 ] || fail "dist is $megabytes MB, it may have 40: see $out/lib"
