@@ -1,0 +1,10 @@
+# Benches: `ninja benches` builds them; nothing else needs them.
+add_custom_target(benches)
+if(LOCKSTEP_TRAIN)
+  function(lockstep_bench name)
+    add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/${name}.cpp)
+    target_link_libraries(${name} PRIVATE lockstep::train ${ARGN})
+    add_dependencies(benches ${name})
+  endfunction()
+  lockstep_bench(data_bench)
+endif()
