@@ -73,6 +73,9 @@ Prediction predict(const Workload& work, const Cluster& cluster,
   const Spread spread = spread_of(many, single, spreads(work, fabric), assume);
   out.step_s = around(out.time.step_s, spread.step);
   out.speedup_90 = around(out.speedup, spread.speedup);
+  // No interval promises more than perfect scaling, unless its middle does.
+  out.speedup_90.hi90 = std::min(out.speedup_90.hi90,
+                                 std::max<double>(question.ranks, out.speedup));
   out.epoch_s = question.epoch_samples > 0
                     ? std::ceil(double(question.epoch_samples) /
                                 double(question.global_batch())) *

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fuzz.sh [SECONDS]: builds the readers of recipes, hardware files, profiles and
+# tables with libFuzzer, ASan and UBSan (clang 16 or newer), and feeds them for
+# so many seconds in all (60). Finds go to build-fuzz/.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+cd "$root"
+seconds=${1:-60}
+clang=${CLANG:-$(command -v clang++-19 || command -v clang++-18 || command -v clang++)}
+out=build-fuzz
+mkdir -p "$out"
+flags=(-std=c++20 -O1 -g -I. -DLOCKSTEP_VERSION='"fuzz"' -fsanitize=address,undefined
+       -fno-sanitize-recover=undefined)
+
+# The embedded data comes from a study build; only its sources are needed.
+cmake -S . -B "$out/study" -DLOCKSTEP_TRAIN=OFF -DLOCKSTEP_DEV=OFF >"$out/configure.log"
+sources=(lockstep/core/*.cpp lockstep/config/*.cpp lockstep/hardware/*.cpp lockstep/plan/profile.cpp
+         "$out"/study/embedded/preset_*.cpp)
+compile() {
+  local object=$out/$(echo "$1" | tr / _).o
+  [ "$object" -nt "$1" ] || "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$1" -o "$object"
+}
+pids=()
+for source in "${sources[@]}" tests/fuzz/*_fuzz.cpp; do
+  compile "$source" &
+  pids+=($!)
+  if [ ${#pids[@]} -ge 2 ]; then wait "${pids[0]}"; pids=("${pids[@]:1}"); fi
+done
+for pid in "${pids[@]}"; do wait "$pid"; done
+
+objects=()
+for source in "${sources[@]}"; do objects+=("$out/$(echo "$source" | tr / _).o"); done
+targets=(tests/fuzz/*_fuzz.cpp)
+for target in "${targets[@]}"; do
+  name=$(basename "$target" _fuzz.cpp)
+  "$clang" "${flags[@]}" -fsanitize=fuzzer "$out/$(echo "$target" | tr / _).o" "${objects[@]}" -lfmt -lpthread \
+    -o "$out/$name"
+  mkdir -p "$out/corpus/$name"
+  echo "fuzz: $name, $((seconds / ${#targets[@]})) s"
+  "$out/$name" -max_total_time=$((seconds / ${#targets[@]})) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$out/$name-" "$out/corpus/$name" "tests/fuzz/seeds/$name" >"$out/$name.log" 2>&1 ||
+    { tail -30 "$out/$name.log"; exit 1; }
+  grep -E "stat::number_of_executed_units|DONE" "$out/$name.log" | tail -1
+done
