@@ -18,10 +18,10 @@ inline const std::vector<at::ScalarType> kTypes = {at::kFloat, at::kHalf,
 
 // Values whose sum depends on the order: from 1e-3 to 1e3, both signs.
 inline at::Tensor values(std::int64_t numel, at::ScalarType type, int rank) {
-  const at::Tensor i = at::arange(numel, at::kDouble) + 1 + 1000 * rank;
-  if (type == at::kLong) return (i * 1'000'003).to(at::kLong);
-  return (at::sin(i * 12.9898) * at::pow(10.0, at::remainder(i, 7) - 3))
-      .to(type);
+  const at::Tensor i = at::arange(numel, at::kLong) + 1 + 1000 * rank;
+  if (type == at::kLong) return i * 1'000'003;
+  const at::Tensor spread = at::remainder(i * 7919, 2003).sub(1001);
+  return (spread.to(at::kFloat) / at::remainder(i, 977).add(1)).to(type);
 }
 
 // The definition: rank after rank, in fp32 for 16-bit types, rounded once.
