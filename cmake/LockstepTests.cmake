@@ -57,6 +57,12 @@ if(LOCKSTEP_TRAIN)
   endif()
 endif()
 
+# The MPI group needs processes: a program that a script starts with mpirun.
+if(LOCKSTEP_TRAIN AND MPI_CXX_FOUND)
+  add_executable(comm_mpi_program ${PROJECT_SOURCE_DIR}/tests/comm/mpi/group_program.cpp)
+  target_link_libraries(comm_mpi_program PRIVATE lockstep::train)
+endif()
+
 # Tests of the program from outside. tests/cli works in both builds.
 # The set-up's Python has what the tests import.
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python3 AND NOT Python3_EXECUTABLE)
@@ -83,3 +89,11 @@ foreach(folder IN LISTS outside)
     endif()
   endforeach()
 endforeach()
+
+if(TARGET comm_mpi_program AND NOT LOCKSTEP_SANITIZE)
+  add_test(NAME comm/mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/comm/mpi_group_test.py)
+  set_tests_properties(
+    comm/mpi PROPERTIES ENVIRONMENT
+    "LOCKSTEP_MPI_PROGRAM=$<TARGET_FILE:comm_mpi_program>;LOCKSTEP_MPIRUN=${MPIEXEC_EXECUTABLE};PYTHONDONTWRITEBYTECODE=1")
+  lockstep_label(comm/mpi comm comm_mpi_program 2)
+endif()
