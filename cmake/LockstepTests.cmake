@@ -61,6 +61,7 @@ endif()
 if(LOCKSTEP_TRAIN AND MPI_CXX_FOUND)
   add_executable(comm_mpi_program ${PROJECT_SOURCE_DIR}/tests/comm/mpi/group_program.cpp)
   target_link_libraries(comm_mpi_program PRIVATE lockstep::train)
+  lockstep_reuse_torch_pch(comm_mpi_program)
 endif()
 
 # Tests of the program from outside. tests/cli works in both builds.

@@ -37,10 +37,10 @@ TEST(Launcher, TorchrunIsFoundWithItsAddress) {
   const Launcher l = launcher({{"RANK", "0"},
                                {"WORLD_SIZE", "2"},
                                {"LOCAL_RANK", "0"},
-                               {"MASTER_ADDR", "10.0.0.1"},
+                               {"MASTER_ADDR", "head-node"},
                                {"MASTER_PORT", "29500"}});
   EXPECT_EQ(l.kind, LauncherKind::torchrun);
-  EXPECT_EQ(l.address, "10.0.0.1");
+  EXPECT_EQ(l.address, "head-node");
   EXPECT_EQ(l.port, 29500);
 }
 

@@ -2,6 +2,7 @@
 #include "lockstep/comm/sum.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -15,6 +16,7 @@ std::byte* bytes(const at::Tensor& t) {
 
 // Every 16-bit pattern, added to another one, against torch's own conversions.
 void check_every_pattern(at::ScalarType type, WireType wire) {
+  at::set_num_threads(1);  // LibTorch is not built for TSan
   const at::Tensor a =
       at::arange(0, 65536, at::kInt).to(at::kShort).view(type).contiguous();
   for (const std::int64_t turn : {1, 77, 4099, 31337}) {
