@@ -2,6 +2,7 @@
 // The table of verbs, and the only place that turns errors into exit codes.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "cli/commands.h"
@@ -61,6 +62,11 @@ int main(int argc, char** argv) try {
 } catch (const Error& e) {
   std::fprintf(stderr, "lockstep: %s\n", e.what());
   if (!e.hint().empty()) std::fprintf(stderr, "  hint: %s\n", e.hint().c_str());
+  // A rank that never answered may still be running: tear nothing down.
+  if (e.fault() == Fault::peer) {
+    std::fflush(nullptr);
+    std::_Exit(exit_code(e.fault()));
+  }
   return exit_code(e.fault());
 } catch (const std::exception& e) {
   std::fprintf(stderr, "lockstep: %s\n", e.what());
