@@ -3,7 +3,7 @@
 # needs first (tools/setup.sh) and does nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-study test-asan test-tsan bench lint format dist clean
+.PHONY: help demo build test test-study test-asan test-tsan fuzz bench lint format dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ test-tsan: ## groups, loader and study half under TSan
 	@tools/setup.sh study train
 	@tools/build.sh tsan sanitized
 	@tools/test.sh tsan
+
+fuzz: ## readers of recipes, hardware files, profiles and tables on made-up input, one minute
+	@tools/setup.sh study fuzz
+	@tools/fuzz.sh 60
 
 bench: ## ratios to PyTorch on this machine (installs PyTorch into .venv-bench, 4.7 GB)
 	@tools/setup.sh study train bench
