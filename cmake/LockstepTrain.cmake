@@ -11,11 +11,14 @@ set(LOCKSTEP_TRAIN_FOLDERS device measure data model comm strategy optim
                            kernels train)
 
 # MPI where it is found; else a stub that refuses in one line.
-set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI COMPONENTS CXX)
 set(mpi_folder comm/no_mpi)
 if(MPI_CXX_FOUND)
   set(mpi_folder comm/mpi)
+  # For this file alone: MPI's flags in all would spoil the precompiled header.
+  list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE mpi_options)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/lockstep/comm/mpi/mpi_wire.cpp
+                              PROPERTIES COMPILE_OPTIONS "${mpi_options}")
 endif()
 lockstep_sources(sources ${LOCKSTEP_TRAIN_FOLDERS} ${mpi_folder})
 add_library(lockstep_train SHARED ${sources} ${PROJECT_SOURCE_DIR}/lockstep/run.cpp)
@@ -25,7 +28,7 @@ set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train DEFINE_SYMBOL 
 target_link_libraries(
   lockstep_train
   PUBLIC lockstep::study LibTorch::cpu
-  PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile ${CMAKE_DL_LIBS} $<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>)
+  PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile ${CMAKE_DL_LIBS} ${MPI_CXX_LIBRARIES})
 # torch's headers cost 25 s a file; compiled once, 5 to 11. Loading them costs
 # six where they are not needed, so files that name none of them go without.
 target_precompile_headers(lockstep_train PRIVATE ${PROJECT_SOURCE_DIR}/lockstep/train/torch_pch.h)

@@ -26,7 +26,7 @@ class MpiGroup(unittest.TestCase):
         return sorted(done.stdout.splitlines())
 
     def test_every_collective_equals_the_serial_reference(self):
-        for ranks in (1, 2, 3, 4):
+        for ranks in (2, 3, 4):
             with self.subTest(ranks=ranks):
                 self.assertEqual(self.lines(mpirun(ranks, "cases")),
                                  [f"{r}/{ranks} ok" for r in range(ranks)])
