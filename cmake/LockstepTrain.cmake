@@ -52,3 +52,24 @@ function(lockstep_reuse_torch_pch target)
   target_compile_options(${target} PRIVATE -fPIC)
   target_precompile_headers(${target} REUSE_FROM lockstep_train)
 endfunction()
+
+# Kernels: the same bodies compiled for several instruction sets, chosen at run
+# time (kernels/isa.h). -O3 vectorises; sqrt must not set errno to be a vector.
+set(kernel_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
+set(kernel_flags_plain)
+set(kernel_flags_avx2)
+set(kernel_flags_avx512)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  set(kernel_flags_avx2 -mavx2 -mfma)
+  set(kernel_flags_avx512 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma -mprefer-vector-width=512)
+endif()
+foreach(isa plain avx2 avx512)
+  file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/kernels/*_${isa}.cpp)
+  set_source_files_properties(
+    ${kernel_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+                                 COMPILE_OPTIONS "${kernel_flags};${kernel_flags_${isa}}")
+endforeach()
+# Compiled with OpenMP, linked without: torch's own libgomp is in the process.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/lockstep/kernels/parallel.cpp
+  PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -fopenmp)

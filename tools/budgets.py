@@ -33,7 +33,8 @@ def sources():
 def kind_of(path):
     if path.parts[0] == "tests":
         return "test"
-    if path.suffix == ".h":
+    # A kernel's body is a source that several files compile.
+    if path.suffix == ".h" and not path.name.endswith("_body.h"):
         return "header"
     if path.parts[0] == "cli" and path.name.startswith("cmd_"):
         return "command"

@@ -20,9 +20,10 @@ TORCH = re.compile(r"^\s*#\s*include\s*<(torch|ATen|c10)/", re.MULTILINE)
 
 
 def headers():
-    """Library headers; cuda/ needs the CUDA toolkit and is compiled with it."""
+    """Library headers; cuda/ needs the CUDA toolkit and is compiled with it, and a kernel's body
+    (_body.h) is compiled by its sources for one instruction set each."""
     return [str(p) for p in tree.files(".h") if p.parts[0] == "lockstep"
-            and p.parts[1] != "cuda" and not p.name.endswith("_pch.h")]
+            and p.parts[1] != "cuda" and not p.name.endswith(("_pch.h", "_body.h"))]
 
 
 def reaches_torch(header, seen=None):

@@ -20,11 +20,12 @@ USES = {
     "advise": ["predict", "batch", "analyse"],
     "report": tree.STUDY,
     "serve": tree.STUDY,
-    "device": ["core", "measure"],
+    # Kernels are loops over plain arrays and tensors; a device calls them.
+    "kernels": ["core"],
+    "device": ["core", "measure", "kernels"],
     "comm": ["config", "plan", "device"],
     "data": ["config", "plan", "device"],
     "model": ["config", "plan", "device"],
-    "kernels": ["config", "plan", "device"],
     "optim": ["comm", "data", "model", "kernels"],
     "strategy": ["comm", "data", "model", "kernels", "optim"],
     # The spine and what belongs to the trainer see everything.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets a kernel write a parameter's gradient where it belongs, in the flat
+// buffer, instead of into a tensor that autograd then adds. For a weight larger
+// than the caches this halves what backward moves.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+
+namespace lockstep {
+
+// Travels with a parameter. The gradient itself is the parameter's .grad.
+struct DirectGrad final : c10::BackendMeta {
+  // A kernel of ours wrote this gradient at least once.
+  bool used = false;
+  // What is in .grad is left over from the step before and counts as zero: the
+  // next writer overwrites it. Only ever true when `used` is.
+  bool stale = false;
+};
+
+// The parameter may be written to directly from now on; its .grad must be
+// defined. Gradients that arrive the ordinary way still add up correctly.
+void allow_direct_grad(const at::Tensor& parameter);
+
+// Null when it may not.
+DirectGrad* direct_grad_of(const at::Tensor& parameter);
+
+// Makes the zero that `stale` stands for real.
+void settle(const at::Tensor& parameter);
+
+}  // namespace lockstep
