@@ -16,7 +16,7 @@
 namespace lockstep {
 
 // One pass over a range of flat parameters. `first` is momentum or Adam's
-// mean, `second` Adam's square; gradients are zero afterwards.
+// mean, `second` Adam's square; undefined where the rule has none.
 struct UpdateArgs {
   at::Tensor values, grads, first, second;  // [numel], fp32, same device
   double lr = 0, weight_decay = 0, grad_scale = 1;
@@ -25,6 +25,9 @@ struct UpdateArgs {
   double beta1 = 0, beta2 = 0, eps = 0;  // adam
   bool decoupled_decay = false;          // adamw
   std::int64_t step = 1;                 // 1 for the first update
+  // Write zeros over the gradients. False where the next backward overwrites
+  // them anyway (kernels/direct_grad.h).
+  bool zero_grads = true;
 };
 
 class Device {
@@ -41,6 +44,8 @@ class Device {
   virtual void synchronize() = 0;
   // Seconds of device work; see time_source.h.
   virtual TimeSource time_source() = 0;
+  // Since the last reset. CPU: of the whole process; where the system refuses
+  // the reset (info() says so), since the process began.
   virtual std::int64_t peak_memory_bytes() = 0;
   virtual void reset_peak_memory() = 0;
   // State of the generator that dropout and the like draw from.

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/device/cpu_device.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <sched.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lockstep/core/clock.h"
+#include "lockstep/core/error.h"
+#include "lockstep/kernels/isa.h"
+#include "lockstep/kernels/update.h"
+
+namespace lockstep {
+namespace {
+
+// The text after "key :" in one of the kernel's tables, or empty.
+std::string value_in(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return {};
+}
+
+// The cores this process may run on, which a container may have limited.
+int num_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  check(sched_getaffinity(0, sizeof cores, &cores) == 0,
+        "cores can be counted");
+  return CPU_COUNT(&cores);
+}
+
+// Linux forgets the highest resident size of a process when "5" is written
+// here; some containers do not allow it.
+bool forget_peak_memory() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return static_cast<bool>(file);
+}
+
+UpdateSpan span_of(const UpdateArgs& args) {
+  const auto data = [](const at::Tensor& t) {
+    return t.defined() ? t.data_ptr<float>() : nullptr;
+  };
+  return {data(args.values), data(args.grads), data(args.first),
+          data(args.second), args.values.numel()};
+}
+
+SgdRule sgd_rule(const UpdateArgs& args) {
+  return {.lr = static_cast<float>(args.lr),
+          .weight_decay = static_cast<float>(args.weight_decay),
+          .momentum = static_cast<float>(args.momentum),
+          .grad_scale = static_cast<float>(args.grad_scale),
+          .nesterov = args.nesterov,
+          .zero_grads = args.zero_grads};
+}
+
+AdamRule adam_rule(const UpdateArgs& args) {
+  const double step = static_cast<double>(args.step);
+  const double bias1 = 1 - std::pow(args.beta1, step);
+  const double bias2 = 1 - std::pow(args.beta2, step);
+  const double decay = args.weight_decay;
+  return {.step_size = static_cast<float>(args.lr / bias1),
+          .inverse_root_bias = static_cast<float>(1 / std::sqrt(bias2)),
+          .take1 = static_cast<float>(1 - args.beta1),
+          .beta2 = static_cast<float>(args.beta2),
+          .take2 = static_cast<float>(1 - args.beta2),
+          .eps = static_cast<float>(args.eps),
+          .grad_scale = static_cast<float>(args.grad_scale),
+          .keep = static_cast<float>(args.decoupled_decay ? 1 - args.lr * decay
+                                                          : 1.0),
+          .weight_decay = static_cast<float>(args.decoupled_decay ? 0 : decay),
+          .zero_grads = args.zero_grads};
+}
+
+class CpuDevice final : public Device {
+ public:
+  c10::Device torch() const override { return c10::kCPU; }
+
+  Json info() const override {
+    const auto pages = sysconf(_SC_PHYS_PAGES);
+    return {{"kind", "cpu"},
+            {"name", value_in("/proc/cpuinfo", "model name")},
+            {"cores", num_cores()},
+            {"memory_bytes", pages * sysconf(_SC_PAGE_SIZE)},
+            {"instructions", isa_name(best_isa())},
+            {"peak_memory_resets", peak_memory_resets_},
+            {"torch", TORCH_VERSION}};
+  }
+
+  void synchronize() override {}
+
+  // Work is done when the call returns, so a mark is the time itself.
+  TimeSource time_source() override {
+    const auto marks = std::make_shared<std::vector<double>>();
+    return {.mark =
+                [marks] {
+                  marks->push_back(now_s());
+                  return static_cast<std::int64_t>(marks->size()) - 1;
+                },
+            .seconds =
+                [marks](std::int64_t mark) {
+                  return marks->at(static_cast<std::size_t>(mark));
+                },
+            .forget = [marks] { marks->clear(); }};
+  }
+
+  std::int64_t peak_memory_bytes() override {
+    return std::stoll(value_in("/proc/self/status", "VmHWM")) * 1024;
+  }
+
+  void reset_peak_memory() override {
+    peak_memory_resets_ = forget_peak_memory();
+  }
+
+  at::Tensor random_state() override {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    return generator.get_state();
+  }
+
+  void set_random_state(const at::Tensor& state) override {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    generator.set_state(state);
+  }
+
+  void sgd(const UpdateArgs& args) override {
+    sgd_update(span_of(args), sgd_rule(args));
+  }
+
+  void adam(const UpdateArgs& args) override {
+    adam_update(span_of(args), adam_rule(args));
+  }
+
+ private:
+  bool peak_memory_resets_ = forget_peak_memory();
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device() {
+  return std::make_unique<CpuDevice>();
+}
+
+}  // namespace lockstep
