@@ -21,18 +21,25 @@ struct Slice {
 
 class FlatParams {
  public:
-  // Moves the module's parameters (all fp32, on one device) into the flat
-  // buffer; the module goes on working with views of it. Shared parameters
-  // appear once.
+  // Moves the module's parameters (all fp32, on one device, each with its own
+  // memory format) into the flat buffer; the module goes on working with views
+  // of it. Shared parameters appear once. Convert and move the module before.
   explicit FlatParams(torch::nn::Module& module);
 
   const at::Tensor& values() const { return values_; }  // [numel]
-  const at::Tensor& grads() const { return grads_; }    // [numel]
+  // After backward, call settle_grads() before reading it.
+  const at::Tensor& grads() const { return grads_; }  // [numel]
   const std::vector<Slice>& slices() const { return slices_; }
   const std::vector<at::Tensor>& params() const { return params_; }
 
   // Gradients to zero, still views of the flat buffer.
   void zero_grads();
+
+  // After an update gradients count as zero, but those that a kernel writes
+  // directly (kernels/direct_grad.h) still hold old numbers until backward
+  // overwrites them. This zeroes the ones no backward reached. Cheap when all
+  // were. Optimizer::step does it; so must whoever sends gradients.
+  void settle_grads();
 
  private:
   at::Tensor values_, grads_;

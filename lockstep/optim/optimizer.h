@@ -22,11 +22,13 @@ class Optimizer {
   // `params` and `device` must outlive the optimiser.
   Optimizer(const OptimConfig& config, FlatParams& params, Device& device);
 
-  // One update with this learning rate from the gradients as they are, then
-  // the gradients are zero. One pass over memory.
-  void step(double lr);
+  // One update with this learning rate from the gradients times `grad_scale`
+  // (clipping, means over accumulated passes); then the gradients count as
+  // zero. One pass over memory.
+  void step(double lr, double grad_scale = 1);
 
-  // What a checkpoint holds: the flat state tensors by name and the step count.
+  // What a checkpoint holds: the flat state tensors by torch.optim's names and
+  // the step count. The tensors are the state, not copies: load into them.
   std::vector<std::pair<std::string, at::Tensor>> state();
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }

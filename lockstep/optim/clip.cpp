@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/optim/clip.h"
+
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <algorithm>
+
+#include "lockstep/kernels/update.h"
+#include "lockstep/optim/flat_params.h"
+
+namespace lockstep {
+
+double grad_norm(FlatParams& params) {
+  params.settle_grads();
+  const at::Tensor& grads = params.grads();
+  if (grads.is_cpu())
+    return norm_of(grads.const_data_ptr<float>(), grads.numel());
+  return at::linalg_vector_norm(grads).item<double>();
+}
+
+double clip_scale(double norm, double max_norm) {
+  if (max_norm == 0) return 1;
+  return std::min(1.0, max_norm / (norm + 1e-6));
+}
+
+}  // namespace lockstep
