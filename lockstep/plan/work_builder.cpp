@@ -175,11 +175,16 @@ Value WorkBuilder::attention(const Value& qkv, const std::string& name,
   return result(true);
 }
 
-Value WorkBuilder::relu(const Value& x, const std::string& name,
-                        const char* type) {
-  row(x, name, type, x.shape);
+Value WorkBuilder::relu(const Value& x, const std::string& name) {
+  row(x, name, "ReLU", x.shape);
   keep(x);
   return x;
+}
+
+Value WorkBuilder::relu6(const Value& x, const std::string& name) {
+  row(x, name, "ReLU6", x.shape);
+  keep(x);
+  return result(x.needs_grad);
 }
 
 Value WorkBuilder::sigmoid(const Value& x, const std::string& name) {

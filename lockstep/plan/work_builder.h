@@ -57,9 +57,10 @@ class WorkBuilder {
   Value attention(const Value& qkv, const std::string& name,
                   std::int64_t heads);
 
-  // In place, keeps its result: ReLU, ReLU6.
-  Value relu(const Value& x, const std::string& name,
-             const char* type = "ReLU");
+  // In place, keeps its result.
+  Value relu(const Value& x, const std::string& name);
+  // Not in place, keeps its input.
+  Value relu6(const Value& x, const std::string& name);
   Value sigmoid(const Value& x, const std::string& name);
   Value gelu(const Value& x, const std::string& name);
   Value dropout(const Value& x, const std::string& name);

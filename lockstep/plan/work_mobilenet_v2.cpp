@@ -12,7 +12,7 @@ namespace {
 Value conv_norm_relu6(WorkBuilder& b, const Value& x, const std::string& path,
                       const ConvSize& size) {
   const Value y = b.batch_norm(b.conv(x, path + ".0", size), path + ".1");
-  return b.relu(y, path + ".2", "ReLU6");
+  return b.relu6(y, path + ".2");
 }
 
 Value inverted_residual(WorkBuilder& b, const Value& in,

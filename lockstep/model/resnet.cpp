@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResNets with torchvision's names and its way of drawing weights: layers are
+// made in torchvision's order, so the same seed gives the same weights. The
+// plan is plan/work_resnet.cpp.
+#include <torch/nn/init.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+
+#include "lockstep/model/families.h"
+#include "lockstep/plan/model_sizes.h"
+
+namespace lockstep {
+namespace {
+
+using torch::nn::BatchNorm2d;
+using torch::nn::Conv2d;
+using torch::nn::Sequential;
+
+Conv2d conv(std::int64_t in, std::int64_t out, std::int64_t kernel,
+            std::int64_t stride) {
+  return Conv2d(torch::nn::Conv2dOptions(in, out, kernel)
+                    .stride(stride)
+                    .padding(kernel / 2)
+                    .bias(false));
+}
+
+struct BlockSize {
+  std::int64_t in, planes, stride;
+  bool bottleneck;
+  std::int64_t out() const { return bottleneck ? 4 * planes : planes; }
+};
+
+Sequential make_shortcut(const BlockSize& s) {
+  if (s.stride == 1 && s.in == s.out()) return nullptr;
+  return Sequential(conv(s.in, s.out(), 1, s.stride), BatchNorm2d(s.out()));
+}
+
+struct Block final : torch::nn::Module {
+  Block(const BlockSize& s, Sequential shortcut) : downsample(shortcut) {
+    if (s.bottleneck) {
+      add(conv(s.in, s.planes, 1, 1), s.planes);
+      add(conv(s.planes, s.planes, 3, s.stride), s.planes);
+      add(conv(s.planes, s.out(), 1, 1), s.out());
+    } else {
+      add(conv(s.in, s.planes, 3, s.stride), s.planes);
+      add(conv(s.planes, s.planes, 3, 1), s.planes);
+    }
+    if (!downsample.is_empty()) register_module("downsample", downsample);
+  }
+
+  void add(const Conv2d& layer, std::int64_t out) {
+    const std::string n = std::to_string(convs.size() + 1);
+    convs.push_back(register_module("conv" + n, layer));
+    norms.push_back(register_module("bn" + n, BatchNorm2d(out)));
+  }
+
+  at::Tensor forward(at::Tensor in) {
+    at::Tensor x = in;
+    for (std::size_t i = 0; i + 1 < convs.size(); ++i)
+      x = norms[i](convs[i](x)).relu_();
+    x = norms.back()(convs.back()(x));
+    x.add_(downsample.is_empty() ? in : downsample->forward(in));
+    return x.relu_();
+  }
+
+  std::vector<Conv2d> convs;
+  std::vector<BatchNorm2d> norms;
+  Sequential downsample;
+};
+
+struct ResNet final : torch::nn::Module {
+  ResNet(const ResNetSize& size, std::int64_t classes)
+      : cifar(size.cifar),
+        conv1(size.cifar ? conv(3, 64, 3, 1) : conv(3, 64, 7, 2)),
+        bn1(64) {
+    register_module("conv1", conv1);
+    register_module("bn1", bn1);
+    BlockSize s{
+        .in = 64, .planes = 64, .stride = 1, .bottleneck = size.bottleneck};
+    for (std::size_t stage = 0; stage < size.blocks.size(); ++stage) {
+      auto list = std::make_shared<torch::nn::Module>();
+      register_module("layer" + std::to_string(stage + 1), list);
+      for (std::int64_t i = 0; i < size.blocks[stage]; ++i) {
+        s.stride = stage > 0 && i == 0 ? 2 : 1;
+        const Sequential shortcut = make_shortcut(s);
+        blocks.push_back(list->register_module(
+            std::to_string(i), std::make_shared<Block>(s, shortcut)));
+        s.in = s.out();
+      }
+      s.planes *= 2;
+    }
+    fc = register_module("fc", torch::nn::Linear(s.in, classes));
+  }
+
+  // [batch, 3, side, side] -> [batch, classes]
+  at::Tensor forward(at::Tensor x) {
+    x = bn1(conv1(x)).relu_();
+    if (!cifar) x = at::max_pool2d(x, 3, /*stride=*/2, /*padding=*/1);
+    for (const auto& block : blocks) x = block->forward(x);
+    return fc(at::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
+  }
+
+  bool cifar;
+  Conv2d conv1;
+  BatchNorm2d bn1;
+  std::vector<std::shared_ptr<Block>> blocks;
+  torch::nn::Linear fc{nullptr};
+};
+
+}  // namespace
+
+Model make_resnet(const ModelConfig& config) {
+  auto net = std::make_shared<ResNet>(resnet_size(config.kind), config.classes);
+  for (const auto& module : net->modules())
+    if (auto* c = module->as<torch::nn::Conv2dImpl>())
+      torch::nn::init::kaiming_normal_(c->weight, 0, torch::kFanOut,
+                                       torch::kReLU);
+  if (config.zero_gamma)
+    for (const auto& block : net->blocks)
+      torch::nn::init::zeros_(block->norms.back()->weight);
+  return as_model(net);
+}
+
+}  // namespace lockstep
