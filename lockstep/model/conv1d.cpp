@@ -3,16 +3,13 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
+#include "lockstep/kernels/conv1d.h"
+#include "lockstep/kernels/linear.h"
 #include "lockstep/model/families.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
 namespace {
-
-at::Tensor conv1d(const at::Tensor& input, const at::Tensor& weight,
-                  const at::Tensor& bias, std::int64_t padding) {
-  return at::conv1d(input, weight, bias, /*stride=*/1, padding);
-}
 
 struct Conv1dNet final : torch::nn::Module {
   explicit Conv1dNet(std::int64_t classes) {
@@ -33,11 +30,12 @@ struct Conv1dNet final : torch::nn::Module {
   at::Tensor forward(at::Tensor x) {
     x = x.view({x.size(0), 1, kClipSamples});
     for (std::size_t i = 0; i < convs.size(); ++i) {
-      const Conv1dStage& s = kConv1dStages[i];
-      x = conv1d(x, convs[i]->weight, convs[i]->bias, s.padding).relu_();
-      x = at::max_pool1d(x, s.pool);  // [batch, kernels, length]
+      const Conv1dStage& s = kConv1dStages[i];  // -> [batch, kernels, length]
+      x = conv1d_relu_max_pool1d(x, convs[i]->weight, convs[i]->bias, s.padding,
+                                 s.pool);
     }
-    return fc2(fc1(x.flatten(1)).sigmoid_());
+    x = linear(x.flatten(1), fc1->weight, fc1->bias).sigmoid_();
+    return linear(x, fc2->weight, fc2->bias);
   }
 
   std::vector<torch::nn::Conv1d> convs;

@@ -2,6 +2,7 @@
 // The fully connected model; its plan is plan/work_linear.cpp.
 #include <torch/nn/modules/linear.h>
 
+#include "lockstep/kernels/linear.h"
 #include "lockstep/model/families.h"
 #include "lockstep/plan/model_sizes.h"
 
@@ -22,10 +23,10 @@ struct LinearNet final : torch::nn::Module {
 
   // [batch, 12000] or [batch, 1, 12000] -> [batch, classes]
   at::Tensor forward(at::Tensor x) {
-    x = fc1(x.flatten(1)).relu_();
-    x = fc2(x).relu_();
-    x = fc3(x).sigmoid_();
-    return fc4(x);
+    x = linear(x.flatten(1), fc1->weight, fc1->bias).relu_();
+    x = linear(x, fc2->weight, fc2->bias).relu_();
+    x = linear(x, fc3->weight, fc3->bias).sigmoid_();
+    return linear(x, fc4->weight, fc4->bias);
   }
 
   torch::nn::Linear fc1, fc2, fc3, fc4;
