@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/measure/recorder.h"
+
+#include <algorithm>
+
+#include "lockstep/core/error.h"
+
+namespace lockstep {
+namespace {
+
+void add(double& total, double seconds) {
+  total = std::isnan(total) ? seconds : total + seconds;
+}
+
+void add_piece(StepSample& s, Span span, double seconds) {
+  switch (span) {
+    case Span::data:
+      return add(s.data_s, seconds);
+    case Span::copy:
+      return add(s.copy_s, seconds);
+    case Span::forward:
+      return add(s.forward_s, seconds);
+    case Span::backward:
+      return add(s.backward_s, seconds);
+    case Span::exposed_comm:
+      return add(s.exposed_comm_s, seconds);
+    case Span::optim:
+      return add(s.optim_s, seconds);
+    case Span::wait:
+      return add(s.wait_s, seconds);
+    case Span::dp_forward:
+    case Span::dp_loss:
+      add(s.forward_s, seconds);
+      break;
+    case Span::dp_backward:
+      add(s.backward_s, seconds);
+      break;
+    case Span::dp_scatter:
+    case Span::dp_replicate:
+    case Span::dp_gather:
+    case Span::dp_loss_scatter:
+    case Span::dp_reduce:
+      add(s.exposed_comm_s, seconds);
+      break;
+  }
+  const auto at = static_cast<std::size_t>(span) -
+                  static_cast<std::size_t>(Span::dp_scatter);
+  add(s.dp_s[at], seconds);
+}
+
+// A step whose pieces were not timed has its whole time and nothing else.
+void forget_pieces(StepSample& s) {
+  s.data_s = s.copy_s = s.forward_s = s.backward_s = s.comm_s =
+      s.exposed_comm_s = s.optim_s = s.wait_s = std::nan("");
+}
+
+}  // namespace
+
+double union_s(std::vector<std::pair<double, double>> intervals) {
+  std::ranges::sort(intervals);
+  double covered = 0, until = -INFINITY;
+  for (const auto& [begin, end] : intervals) {
+    covered += std::max(0.0, end - std::max(begin, until));
+    until = std::max(until, end);
+  }
+  return covered;
+}
+
+Recorder::Recorder(std::int64_t rank, TimeSource source,
+                   RecorderOptions options)
+    : rank_(rank), source_(std::move(source)), options_(options) {}
+
+void Recorder::begin_step(std::int64_t step, std::int64_t epoch) {
+  if (!options_.record) return;
+  Step& s = steps_.emplace_back();
+  s.sample.step = step, s.sample.epoch = epoch, s.sample.rank = rank_;
+  s.timed = step % options_.every == 0;
+  s.first_piece = pieces_.size();
+  s.begin_mark = source_.mark();
+}
+
+void Recorder::cut(Span span) {
+  if (steps_.empty() || !steps_.back().timed) return;
+  pieces_.push_back({span, source_.mark()});
+  ++steps_.back().num_pieces;
+}
+
+void Recorder::end_step(std::int64_t samples) {
+  if (!options_.record) return;
+  Step& s = steps_.back();
+  s.sample.samples = samples;
+  // The last cut is where the step ended, unless nothing was cut.
+  s.end_mark = s.num_pieces > 0 ? pieces_.back().mark : source_.mark();
+}
+
+void Recorder::message(CommSample sample) {
+  if (!options_.record || steps_.empty()) return;
+  sample.step = steps_.back().sample.step;
+  sample.rank = rank_;
+  messages_.push_back(std::move(sample));
+}
+
+StepSample Recorder::resolve(const Step& step) const {
+  StepSample s = step.sample;
+  const double begin = source_.seconds(step.begin_mark);
+  s.begin_s = begin - origin_s_;
+  s.step_s = source_.seconds(step.end_mark) - begin;
+  double last = begin;
+  for (std::size_t i = 0; i < step.num_pieces; ++i) {
+    const Piece& piece = pieces_[step.first_piece + i];
+    const double end = source_.seconds(piece.mark);
+    add_piece(s, piece.span, end - last);
+    last = end;
+  }
+  if (!step.timed) forget_pieces(s);
+  return s;
+}
+
+Recorder::Samples Recorder::collect(std::span<const double> losses) {
+  Samples out;
+  if (!options_.record) return out;
+  check(losses.size() == steps_.size(), "a loss for every recorded step");
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    StepSample s = resolve(steps_[i]);
+    s.loss = losses[i];
+    std::vector<std::pair<double, double>> busy;
+    for (; next < messages_.size() && messages_[next].step == s.step; ++next) {
+      CommSample& m = messages_[next];
+      m.issued_s -= origin_s_, m.begin_s -= origin_s_, m.end_s -= origin_s_;
+      busy.emplace_back(m.begin_s, m.end_s);
+    }
+    if (steps_[i].timed) s.comm_s = union_s(std::move(busy));
+    out.steps.push_back(s);
+  }
+  out.messages = std::move(messages_);
+  steps_.clear(), pieces_.clear(), messages_.clear();
+  source_.forget();
+  return out;
+}
+
+}  // namespace lockstep
