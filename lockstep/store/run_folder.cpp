@@ -20,6 +20,13 @@ bool has_dp(const RunConfig& config) {
   return config.strategy.kind == StrategyKind::data_parallel;
 }
 
+// Nothing in it but what a killed process left half written.
+bool is_free(const fs::path& path) {
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().extension() != ".part") return false;
+  return true;
+}
+
 void append_text(const fs::path& file, const std::string& text) {
   if (text.empty()) return;
   std::ofstream out(file, std::ios::app | std::ios::binary);
@@ -64,17 +71,25 @@ RunFolder RunFolder::create(const fs::path& path, const RunConfig& config,
                 fmt::format("cannot be made: {}",
                             bad ? bad.message() : "a file is in the way"),
                 "choose another folder with --out");
-  if (!fs::is_empty(path, bad))
+  if (!is_free(path))
     throw Error(Fault::store, path.string(), "is not empty",
                 "choose a new folder, or go on with `lockstep train --resume " +
                     path.string() + "`");
   RunFolder folder(path, has_dp(config));
-  write_json(path / "machine.json", machine);
-  write_file(path / "steps.csv", steps_head(folder.with_dp_) + "\n");
-  write_file(path / "comm.csv", comm_head() + "\n");
-  write_file(path / "epochs.csv", epochs_head() + "\n");
+  // First, so that a run killed from here on can be gone on with.
   folder.write_config(config);
+  folder.complete(machine);
   return folder;
+}
+
+void RunFolder::complete(const Json& machine) {
+  const auto begin = [this](const char* name, const std::string& head) {
+    if (!fs::exists(path_ / name)) write_file(path_ / name, head + "\n");
+  };
+  write_json(path_ / "machine.json", machine);
+  begin("steps.csv", steps_head(with_dp_));
+  begin("comm.csv", comm_head());
+  begin("epochs.csv", epochs_head());
 }
 
 RunFolder RunFolder::open(const fs::path& path) {

@@ -26,6 +26,10 @@ class RunFolder {
   bool done() const;
   RunConfig config() const;
 
+  // Writes machine.json and the heads of CSV files that are not there yet: a
+  // killed run may have left only its config.toml.
+  void complete(const Json& machine);
+
   // Rows at the end of the CSV files.
   void append(std::span<const StepSample> steps,
               std::span<const CommSample> messages,
