@@ -125,6 +125,8 @@ class CpuDevice final : public Device {
     peak_memory_resets_ = forget_peak_memory();
   }
 
+  void allow_tf32(bool) override {}
+
   at::Tensor random_state() override {
     at::Generator generator = at::detail::getDefaultCPUGenerator();
     const std::lock_guard<std::mutex> lock(generator.mutex());

@@ -48,6 +48,8 @@ class Device {
   // the reset (info() says so), since the process began.
   virtual std::int64_t peak_memory_bytes() = 0;
   virtual void reset_peak_memory() = 0;
+  // Whether fp32 products may run as tf32; a CPU has no such mode.
+  virtual void allow_tf32(bool allow) = 0;
   // State of the generator that dropout and the like draw from.
   virtual at::Tensor random_state() = 0;
   virtual void set_random_state(const at::Tensor& state) = 0;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/strategy/pass.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+
+#include "lockstep/optim/clip.h"
+#include "lockstep/optim/flat_params.h"
+
+namespace lockstep {
+namespace {
+
+// While it lives, eligible operations on `device` run in bf16. The cache of
+// cast parameters goes with it: they change before the next forward.
+class Bf16 {
+ public:
+  explicit Bf16(c10::DeviceType device)
+      : device_(device), was_(at::autocast::is_autocast_enabled(device)) {
+    at::autocast::set_autocast_enabled(device_, true);
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::increment_nesting();
+  }
+  ~Bf16() {
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_, was_);
+  }
+  Bf16(const Bf16&) = delete;
+  Bf16& operator=(const Bf16&) = delete;
+
+ private:
+  c10::DeviceType device_;
+  bool was_;
+};
+
+}  // namespace
+
+Batch to_device(const Batch& batch, c10::Device device,
+                const TrainConfig& config) {
+  Batch out = batch;
+  out.inputs = batch.inputs.to(device, /*non_blocking=*/true);
+  out.targets = batch.targets.to(device, /*non_blocking=*/true);
+  if (config.channels_last && out.inputs.dim() == 4)
+    out.inputs = out.inputs.contiguous(at::MemoryFormat::ChannelsLast);
+  return out;
+}
+
+at::Tensor forward(const Model& model, const at::Tensor& inputs,
+                   const TrainConfig& config) {
+  if (config.precision != Precision::bf16) return model.forward(inputs);
+  const Bf16 bf16(inputs.device().type());
+  return model.forward(inputs).to(at::kFloat);
+}
+
+at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets) {
+  const at::NoGradGuard no_grad;
+  return logits.detach().argmax(-1).eq(targets).sum();
+}
+
+double clip(const StrategyContext& context) {
+  const double limit = context.config.train.clip_norm;
+  return limit == 0 ? 1 : clip_scale(grad_norm(context.params), limit);
+}
+
+}  // namespace lockstep

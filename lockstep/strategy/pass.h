@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One forward pass with loss, in the precision that was asked for: what every
+// strategy repeats.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "lockstep/config/train.h"
+#include "lockstep/data/loader.h"
+#include "lockstep/model/model.h"
+#include "lockstep/strategy/strategy.h"
+
+namespace lockstep {
+
+// The batch on the device, in the memory order that was asked for.
+Batch to_device(const Batch& batch, c10::Device device,
+                const TrainConfig& config);
+
+// Logits in fp32. bf16 runs under autocast: parameters stay fp32.
+at::Tensor forward(const Model& model, const at::Tensor& inputs,
+                   const TrainConfig& config);
+
+// Number of predictions that are right, as a scalar on the device.
+at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets);
+
+// What the update multiplies gradients by so that their norm stays within
+// train.clip_norm; 1 when there is no limit.
+double clip(const StrategyContext& context);
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of strategies. A kind added to the enum and forgotten here does not
+// compile (-Werror=switch).
+#include "lockstep/strategy/strategy.h"
+
+#include "lockstep/core/error.h"
+#include "lockstep/strategy/single.h"
+
+namespace lockstep {
+
+std::unique_ptr<Strategy> make_strategy(const StrategyContext& context) {
+  switch (context.config.strategy.kind) {
+    case StrategyKind::single:
+      return make_single(context);
+    case StrategyKind::ddp:
+    case StrategyKind::data_parallel:
+    case StrategyKind::sharded:
+    case StrategyKind::local_sgd:
+      throw Error(Fault::config, "strategy.kind",
+                  "'" + word(context.config, "strategy.kind") +
+                      "' can be planned and predicted, not yet trained",
+                  "train with strategy.kind=single");
+  }
+  throw Error(Fault::internal, "strategy.kind", "not a strategy");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How replicas stay in lockstep. One class, one file, for each way of doing it.
+// A strategy runs the whole step: forward, backward, messages and update.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lockstep/config/run_config.h"
+#include "lockstep/data/loader.h"
+#include "lockstep/model/model.h"
+#include "lockstep/plan/comm_plan.h"
+
+namespace lockstep {
+
+class Device;
+class FlatParams;
+class Group;
+class Optimizer;
+class Recorder;
+
+struct StepInput {
+  std::vector<Batch> passes;        // this rank's samples, on its device
+  std::int64_t global_samples = 0;  // of all ranks together
+  double lr = 0;
+};
+
+// Sums over this rank's samples, still on the device: reading them is the
+// trainer's business, outside of the step.
+struct StepOutcome {
+  at::Tensor loss_sum;  // scalar, float
+  at::Tensor correct;   // scalar, int64
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  Strategy() = default;
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+
+  // What each step will send, in the order it is sent. Fixed once built.
+  virtual const CommPlan& plan() const = 0;
+
+  // Gives every rank the parameters of rank 0. Call once, before training.
+  virtual void start() = 0;
+
+  // Afterwards every rank holds the same updated parameters and the gradients
+  // are zero.
+  virtual StepOutcome step(const StepInput& input, Optimizer& optimizer) = 0;
+};
+
+// Everything a strategy works with; all of it outlives the strategy.
+struct StrategyContext {
+  const RunConfig& config;
+  Model& model;
+  FlatParams& params;
+  Device& device;
+  Group& group;
+  Recorder& recorder;
+};
+
+std::unique_ptr<Strategy> make_strategy(const StrategyContext& context);
+
+}  // namespace lockstep
