@@ -14,6 +14,8 @@ std::function<int()> doctor(Options& options);
 std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);
 std::function<int()> summary(Options& options);
+std::function<int()> report(Options& options);
+std::function<int()> train(Options& options);
 std::function<int()> version(Options& options);
 
 }  // namespace lockstep::cli

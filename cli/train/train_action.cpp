@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains what `lockstep train` asks for.
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/train_asked.h"
+#include "lockstep/comm/choose_group.h"
+#include "lockstep/comm/mpi_group.h"
+#include "lockstep/comm/thread_group.h"
+#include "lockstep/core/error.h"
+#include "lockstep/device/memory.h"
+#include "lockstep/report/run_report.h"
+#include "lockstep/run.h"
+#include "lockstep/store/run_folder.h"
+
+namespace lockstep::cli {
+namespace {
+
+// The only mutable thing a signal handler may touch.
+std::atomic<int> stop_signal = 0;
+
+void on_signal(int number) {
+  // A second Ctrl-C means now.
+  if (stop_signal.exchange(number) != 0) std::_Exit(128 + number);
+}
+
+std::vector<std::string> sets_of(const TrainAsked& asked) {
+  std::vector<std::string> sets = asked.sets;
+  if (asked.ranks > 0)
+    sets.push_back("comm.ranks=" + std::to_string(asked.ranks));
+  return sets;
+}
+
+// What a run may be told anew when it goes on.
+constexpr std::array kMayChange = {"comm.ranks", "train.device",
+                                   "train.epochs"};
+
+RunConfig config_of_resume(const TrainAsked& asked) {
+  const RunFolder folder = RunFolder::open(asked.resume);
+  if (folder.done() && sets_of(asked).empty())
+    throw Error(Fault::store, asked.resume, "this run is done",
+                "raise train.epochs with --set to train longer");
+  for (const std::string& set : sets_of(asked)) {
+    const std::string name = set.substr(0, set.find('='));
+    if (std::ranges::find(kMayChange, name) == kMayChange.end())
+      throw Error(Fault::config, name,
+                  "cannot change when a run goes on from its checkpoint",
+                  fmt::format("{} may", fmt::join(kMayChange, ", ")));
+  }
+  return load_config(std::filesystem::path(asked.resume) / "config.toml",
+                     sets_of(asked));
+}
+
+std::string command_of(const TrainAsked& asked) {
+  std::string out = asked.resume.empty()
+                        ? "lockstep train " + asked.recipe
+                        : "lockstep train --resume " + asked.resume;
+  for (const std::string& set : sets_of(asked)) out += " --set " + set;
+  return out;
+}
+
+// What the run gets to talk with: never something else than was asked.
+RunConfig with_group(RunConfig config, const TrainAsked& asked) {
+  const bool said = asked.ranks > 0 || config.comm.ranks > 1;
+  const GroupChoice choice = choose_group(
+      config.comm.kind, said ? std::optional(config.comm.ranks) : std::nullopt,
+      find_launcher(), config.train.device != "cpu");
+  config.comm.kind = choice.kind;
+  config.comm.ranks = choice.ranks;
+  validate(config);
+  return config;
+}
+
+// Out of memory is an answer, not a crash: it does not fit.
+RunRecord run_one_rank(const RunConfig& config, const RunOptions& options,
+                       Group& group) {
+  try {
+    return run(config, options, group);
+  } catch (const c10::OutOfMemoryError& e) {
+    throw Error(Fault::device, config.train.device,
+                "out of memory: the run does not fit",
+                "lower batch.per_rank and raise batch.accumulate, or use "
+                "train.precision=bf16");
+  }
+}
+
+RunRecord run_all_ranks(const RunConfig& config, const RunOptions& options) {
+  RunRecord record;
+  const auto body = [&](Group& group) {
+    RunRecord mine = run_one_rank(config, options, group);
+    if (group.rank() == 0) record = std::move(mine);
+  };
+  const RankOptions ranks{.deadline_s = config.comm.deadline_s,
+                          .threads = static_cast<int>(config.train.threads)};
+  switch (config.comm.kind) {
+    case CommKind::threads:
+      run_ranks(static_cast<int>(config.comm.ranks), ranks, body);
+      return record;
+    case CommKind::mpi:
+      run_mpi_ranks(ranks, body);
+      return record;
+    case CommKind::automatic:
+    case CommKind::nccl:
+    case CommKind::emulated:
+      break;
+  }
+  throw Error(Fault::config, "comm.kind",
+              "'" + word(config, "comm.kind") + "' cannot train yet",
+              "use threads or mpi");
+}
+
+}  // namespace
+
+int run_train(const TrainAsked& asked) {
+  if (asked.recipe.empty() == asked.resume.empty())
+    throw Error(Fault::config, "train", "needs a RECIPE or --resume DIR",
+                "try: lockstep train recipes/linear.toml");
+  const bool resume = !asked.resume.empty();
+  const RunConfig config =
+      with_group(resume ? config_of_resume(asked)
+                        : load_config(asked.recipe, sets_of(asked)),
+                 asked);
+  const std::filesystem::path folder =
+      resume              ? std::filesystem::path(asked.resume)
+      : asked.out.empty() ? default_run_path(config)
+                          : std::filesystem::path(asked.out);
+  keep_freed_memory();
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  const RunRecord record =
+      run_all_ranks(config, {folder, resume, command_of(asked), stop_signal});
+  print(runs_table({read_run(folder)}), asked.format);
+  if (record.status == "done") return 0;
+  fmt::print(stderr,
+             "interrupted after a checkpoint; go on with: lockstep train "
+             "--resume {}\n",
+             folder.string());
+  return 128 + stop_signal;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/report/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lockstep/core/units.h"
+#include "lockstep/store/run_folder.h"
+#include "lockstep/store/samples_csv.h"
+
+namespace lockstep {
+namespace {
+
+struct Piece {
+  const char* name;   // in the table
+  const char* field;  // in the record's summary
+  char letter;        // in the bar
+};
+
+constexpr std::array kPieces = {
+    Piece{"data", "median_data_s", 'd'},
+    Piece{"copy", "median_copy_s", 'c'},
+    Piece{"forward", "median_forward_s", 'f'},
+    Piece{"backward", "median_backward_s", 'b'},
+    Piece{"exposed communication", "median_exposed_comm_s", 'x'},
+    Piece{"update", "median_optim_s", 'u'},
+    Piece{"wait for others", "median_wait_s", 'w'},
+};
+
+double number(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_number()) return std::nan("");
+  return found->get<double>();
+}
+
+Cell cell(const Json& object, const char* field) {
+  const double value = number(object, field);
+  return std::isfinite(value) ? Cell(value) : Cell();
+}
+
+Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
+
+const Json& setting(const RunRecord& record, const char* section,
+                    const char* field) {
+  return record.config.at(section).at(field);
+}
+
+std::int64_t global_batch(const RunRecord& r) {
+  const auto global = setting(r, "batch", "global").get<std::int64_t>();
+  if (global > 0) return global;
+  return setting(r, "batch", "per_rank").get<std::int64_t>() *
+         setting(r, "batch", "accumulate").get<std::int64_t>() *
+         setting(r, "comm", "ranks").get<std::int64_t>();
+}
+
+std::string title(const RunView& run) {
+  const RunRecord& r = run.record;
+  return fmt::format("{}: {} on {}, {} rank(s) ({}), {}, global batch {}: {}\n",
+                     run.path.string(),
+                     setting(r, "model", "kind").get<std::string>(),
+                     setting(r, "train", "device").get<std::string>(),
+                     setting(r, "comm", "ranks").get<std::int64_t>(), r.backend,
+                     setting(r, "strategy", "kind").get<std::string>(),
+                     global_batch(r), r.status);
+}
+
+std::string bar(const RunView& run) {
+  constexpr double kWidth = 60;
+  const double step = number(run.record.summary, "median_step_s");
+  std::string out = "[", key;
+  for (const Piece& p : kPieces) {
+    const double share = number(run.record.summary, p.field) / step;
+    if (!(share > 0.005)) continue;
+    out += std::string(static_cast<std::size_t>(std::lround(share * kWidth)),
+                       p.letter);
+    key += fmt::format("  {} {}", p.letter, p.name);
+  }
+  return out + "]" + key + "\n";
+}
+
+// The largest piece of the step, and what it means.
+std::string conclusion(const RunView& run) {
+  const Json& s = run.record.summary;
+  const double step = number(s, "median_step_s");
+  if (!std::isfinite(step)) return "No step was timed.\n";
+  const Piece* largest =
+      &*std::ranges::max_element(kPieces, {}, [&](const Piece& p) {
+        const double value = number(s, p.field);
+        return std::isfinite(value) ? value : -1.0;
+      });
+  return fmt::format("A step takes {}: {} of it is {}. {:.0f} samples/s.\n",
+                     format_seconds(step),
+                     format_percent(number(s, largest->field) / step),
+                     largest->name, number(s, "samples_per_s"));
+}
+
+}  // namespace
+
+RunView read_run(const std::filesystem::path& path) {
+  const RunFolder folder = RunFolder::open(path);
+  return {.path = path,
+          .record = read_record(folder.path() / "record.json"),
+          .steps = read_steps(path / "steps.csv"),
+          .messages = read_comm(path / "comm.csv"),
+          .epochs = read_epochs(path / "epochs.csv")};
+}
+
+Table runs_table(const std::vector<RunView>& runs) {
+  Table table{
+      .verb = "report",
+      .columns = {
+          {.name = "run"},
+          {.name = "status"},
+          {.name = "model"},
+          {.name = "device"},
+          {.name = "strategy"},
+          {.name = "ranks"},
+          {.name = "global_batch", .title = "batch"},
+          {.name = "epochs"},
+          {.name = "median_step_s",
+           .title = "step",
+           .unit = "(ms)",
+           .show = scaled(1e3, 3)},
+          {.name = "samples_per_s", .title = "samples/s", .show = scaled(1, 0)},
+          {.name = "median_epoch_s",
+           .title = "epoch",
+           .unit = "(s)",
+           .show = scaled(1, 3)},
+          {.name = "median_epoch_with_loading_s",
+           .title = "with loading",
+           .unit = "(s)",
+           .show = scaled(1, 3)},
+          {.name = "final_train_accuracy",
+           .title = "train acc.",
+           .unit = "(%)",
+           .show = scaled(100, 2)},
+          {.name = "final_val_accuracy",
+           .title = "val. acc.",
+           .unit = "(%)",
+           .show = scaled(100, 2)}}};
+  for (const RunView& run : runs) {
+    const RunRecord& r = run.record;
+    const Json& s = r.summary;
+    table.add({run.path.string(), r.status,
+               setting(r, "model", "kind").get<std::string>(),
+               setting(r, "train", "device").get<std::string>(),
+               setting(r, "strategy", "kind").get<std::string>(),
+               setting(r, "comm", "ranks").get<std::int64_t>(), global_batch(r),
+               static_cast<std::int64_t>(run.epochs.size()),
+               cell(s, "median_step_s"), cell(s, "samples_per_s"),
+               cell(s, "median_epoch_s"),
+               cell(s, "median_epoch_with_loading_s"),
+               cell(s, "final_train_accuracy"), cell(s, "final_val_accuracy")});
+  }
+  return table;
+}
+
+Table step_table(const RunView& run) {
+  Table table{
+      .verb = "report",
+      .columns = {{.name = "piece"},
+                  {.name = "median_s",
+                   .title = "median",
+                   .unit = "(ms)",
+                   .show = scaled(1e3, 3)},
+                  {.name = "share", .unit = "(%)", .show = scaled(100, 1)}}};
+  const Json& s = run.record.summary;
+  const double step = number(s, "median_step_s");
+  for (const Piece& p : kPieces)
+    table.add({std::string(p.name), cell(s, p.field),
+               cell(number(s, p.field) / step)});
+  table.add({std::string("step"), cell(step), 1.0});
+  return table;
+}
+
+Table epochs_table(const RunView& run) {
+  Table table{
+      .verb = "report",
+      .columns = {
+          {.name = "epoch"},
+          {.name = "train_loss", .title = "loss", .show = scaled(1, 4)},
+          {.name = "train_accuracy",
+           .title = "accuracy",
+           .unit = "(%)",
+           .show = scaled(100, 2)},
+          {.name = "val_loss", .title = "val. loss", .show = scaled(1, 4)},
+          {.name = "val_accuracy",
+           .title = "val. accuracy",
+           .unit = "(%)",
+           .show = scaled(100, 2)},
+          {.name = "seconds",
+           .title = "time",
+           .unit = "(s)",
+           .show = scaled(1, 3)},
+          {.name = "seconds_with_loading",
+           .title = "with loading",
+           .unit = "(s)",
+           .show = scaled(1, 3)}}};
+  for (const EpochSample& e : run.epochs)
+    table.add({e.epoch + 1, cell(e.train_loss), cell(e.train_accuracy),
+               cell(e.val_loss), cell(e.val_accuracy), cell(e.seconds),
+               cell(e.seconds_with_loading)});
+  return table;
+}
+
+std::string to_text(const RunView& run) {
+  // Of a long run, the last epochs say enough.
+  constexpr std::size_t kMaxEpochs = 12;
+  Table epochs = epochs_table(run);
+  std::string out = title(run);
+  if (epochs.rows.size() > kMaxEpochs) {
+    out +=
+        fmt::format("\nlast {} of {} epochs\n", kMaxEpochs, epochs.rows.size());
+    epochs.rows.erase(epochs.rows.begin(), epochs.rows.end() - kMaxEpochs);
+  }
+  out += "\n" + to_text(epochs);
+  if (run.record.summary.contains("median_step_s"))
+    out += "\n" + to_text(step_table(run)) + bar(run);
+  return out + "\n" + conclusion(run);
+}
+
+}  // namespace lockstep

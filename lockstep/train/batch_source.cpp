@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/train/batch_source.h"
+
+#include "lockstep/core/error.h"
+#include "lockstep/data/random.h"
+#include "lockstep/data/resident.h"
+#include "lockstep/data/shard.h"
+
+namespace lockstep {
+namespace {
+
+Share share_of_epoch(const Session& s) {
+  const std::vector<std::int64_t> order = epoch_order(
+      s.data.train->size(), static_cast<std::uint64_t>(s.config.train.seed),
+      s.at.epoch, s.config.data.reshuffle);
+  return share_of(order, {.global_batch = global_batch(s.config),
+                          .ranks = s.group.size(),
+                          .rank = s.group.rank(),
+                          .passes = s.config.batch.accumulate,
+                          .begin = s.at.done});
+}
+
+// Augmentation differs from epoch to epoch even where the order does not.
+std::uint64_t epoch_seed(const Session& s) {
+  return mix_seed(static_cast<std::uint64_t>(s.config.train.seed),
+             static_cast<std::uint64_t>(s.at.epoch));
+}
+
+}  // namespace
+
+BatchSource::BatchSource(const Session& s)
+    : resident_(s.resident),
+      share_(share_of_epoch(s)),
+      steps_(
+          steps_left(s.data.train->size(), global_batch(s.config), s.at.done)) {
+  if (resident_ == nullptr)
+    loader_.emplace(
+        *s.data.train, share_,
+        LoaderOptions{.workers = s.config.data.workers, .seed = epoch_seed(s)});
+}
+
+Batch BatchSource::next() {
+  if (loader_) {
+    std::optional<Batch> batch = loader_->next();
+    check(batch.has_value(), "the loader has a batch for every pass");
+    return std::move(*batch);
+  }
+  const auto size = static_cast<std::size_t>(share_.batches.at(batch_++));
+  const auto samples = std::span(share_.samples).subspan(sample_, size);
+  sample_ += size;
+  return resident_->batch(samples);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a rank's next batch comes from in an epoch: the loader's threads, or
+// the whole set on the device (data.resident).
+#pragma once
+
+#include <optional>
+
+#include "lockstep/data/loader.h"
+#include "lockstep/train/session.h"
+
+namespace lockstep {
+
+class BatchSource {
+ public:
+  // From the session's position to the end of its epoch.
+  explicit BatchSource(const Session& session);
+
+  // Steps that are left in the epoch.
+  std::int64_t steps() const { return steps_; }
+  // The next pass's samples: on the CPU from the loader, on the device from a
+  // resident set.
+  Batch next();
+
+ private:
+  const Resident* resident_;
+  Share share_;
+  std::int64_t steps_;
+  std::size_t batch_ = 0, sample_ = 0;  // of a resident set
+  std::optional<Loader> loader_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/train/prepare.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/utils.h>
+#include <torch/version.h>
+
+#include <mutex>
+#include <thread>
+
+#include "lockstep/core/clock.h"
+#include "lockstep/core/version.h"
+#include "lockstep/plan/work_plan.h"
+#include "lockstep/store/samples_csv.h"
+#include "lockstep/store/trace.h"
+#include "lockstep/train/evaluate.h"
+#include "lockstep/train/machine.h"
+#include "lockstep/train/tensor_file.h"
+
+namespace lockstep {
+namespace {
+
+std::int64_t threads_of(const RunConfig& config) {
+  if (config.train.threads > 0) return config.train.threads;
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  return std::max<std::int64_t>(1, cores / config.comm.ranks);
+}
+
+// Convolution weights in the order the images have.
+void to_channels_last(torch::nn::Module& module) {
+  for (at::Tensor& p : module.parameters())
+    if (p.dim() == 4)
+      p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+Json work_json(const RunConfig& config) {
+  const WorkPlan plan = plan_work(config.model);
+  return Json{{"parameters", plan.param_count()},
+              {"parameter_bytes", plan.param_bytes()},
+              {"forward_flops_a_sample", plan.forward_flops()},
+              {"backward_flops_a_sample", plan.backward_flops()}};
+}
+
+Json comm_json(const CommPlan& plan) {
+  std::int64_t bytes = 0;
+  for (const Message& m : plan) bytes += m.bytes;
+  return Json{{"messages_a_step", plan.size()}, {"bytes_a_step", bytes}};
+}
+
+Json versions_json() {
+  Json out = Json::object();
+  for (const auto& [part, text] : versions()) out[part] = text;
+  out["libtorch"] = TORCH_VERSION;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> prepare_device(const RunConfig& config,
+                                       const Group& group) {
+  (void)group;
+  // Per calling thread: each rank sets its own share.
+  at::set_num_threads(static_cast<int>(threads_of(config)));
+  std::unique_ptr<Device> device = open_device(config.train.device);
+  device->allow_tf32(config.train.precision != Precision::fp32);
+  return device;
+}
+
+RunConfig complete(const RunConfig& config, const DataSplit& data) {
+  RunConfig out = config;
+  const std::int64_t classes = data.train->shape().classes;
+  const bool text = config.model.kind == ModelKind::gpt;
+  std::int64_t& outputs = text ? out.model.vocab : out.model.classes;
+  if (!text && outputs == 0) outputs = classes;
+  if (outputs < classes)
+    throw Error(Fault::config, text ? "model.vocab" : "model.classes",
+                fmt::format("is {}, the data has {} classes", outputs, classes),
+                text ? "raise it" : "raise it, or leave it at 0");
+  return out;
+}
+
+Model prepare_model(const RunConfig& config, Device& device) {
+  // torch's default generator is one for all threads: ranks take turns, so
+  // that each draws the same weights from the same seed.
+  static std::mutex turn;
+  Model model;
+  {
+    const std::lock_guard lock(turn);
+    torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
+    model = make_model(config.model);
+  }
+  if (!config.model.weights.empty())
+    load_module(*model.module, config.model.weights);
+  model.module->to(device.torch());
+  if (config.train.channels_last) to_channels_last(*model.module);
+  model.module->train();
+  return model;
+}
+
+std::optional<Resident> hold_resident(const RunConfig& config,
+                                      const DataSplit& data, Device& device) {
+  if (!config.data.resident) return std::nullopt;
+  return std::make_optional<Resident>(*data.train, device.torch(),
+                                      config.data.workers);
+}
+
+std::optional<RunFolder> open_folder(const RunConfig& config,
+                                     const RunOptions& options,
+                                     const Group& group, Device& device) {
+  if (group.rank() != 0) return std::nullopt;
+  if (!options.resume)
+    return RunFolder::create(options.folder, config, machine_json(device));
+  RunFolder folder = RunFolder::open(options.folder);
+  folder.write_config(config);
+  folder.complete(machine_json(device));
+  return folder;
+}
+
+RunRecord begin_record(const RunConfig& config, const RunOptions& options,
+                       const Group& group, const DataSplit& data,
+                       const Strategy& strategy) {
+  RunRecord record;
+  record.command = options.command;
+  record.began_utc = utc_now();
+  record.backend = group.backend();
+  record.versions = versions_json();
+  record.config = to_json(config);
+  record.data = data.description;
+  record.work = work_json(config);
+  record.comm = comm_json(strategy.plan());
+  return record;
+}
+
+void finish_record(RunRecord& record, Ending ending, Session& s) {
+  record.status = ending == Ending::done ? "done" : "interrupted";
+  record.ended_utc = utc_now();
+  if (s.folder == nullptr) return;
+  const std::filesystem::path& path = s.folder->path();
+  const std::vector<StepSample> steps = read_steps(path / "steps.csv");
+  record.summary = summarise(steps, read_epochs(path / "epochs.csv"));
+  if (s.config.measure.trace)
+    write_trace(path / "trace.json", steps, read_comm(path / "comm.csv"));
+  if (ending == Ending::done && s.config.train.probabilities &&
+      s.data.validation)
+    write_probabilities(path / "probabilities.csv", s.config, s.model,
+                        *s.data.validation, s.device);
+  s.folder->write_record(record);
+  if (ending == Ending::done) s.folder->mark_done();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run.cpp names but does not show: opening each thing a run needs, and
+// its record at the beginning and at the end.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "lockstep/data/resident.h"
+#include "lockstep/run.h"
+#include "lockstep/train/session.h"
+#include "lockstep/train/trainer.h"
+
+namespace lockstep {
+
+// The device, with this rank's share of the cores and the precision set.
+std::unique_ptr<Device> prepare_device(const RunConfig& config,
+                                       const Group& group);
+
+// The settings with what only the data knows filled in: number of classes.
+// Error{Fault::config} when the model cannot hold the data's classes.
+RunConfig complete(const RunConfig& config, const DataSplit& data);
+
+// Weights from the seed or from a file, on the device, in training mode.
+Model prepare_model(const RunConfig& config, Device& device);
+
+std::optional<Resident> hold_resident(const RunConfig& config,
+                                      const DataSplit& data, Device& device);
+
+// Rank 0's folder, new or gone on with; nothing on other ranks.
+std::optional<RunFolder> open_folder(const RunConfig& config,
+                                     const RunOptions& options,
+                                     const Group& group, Device& device);
+
+RunRecord begin_record(const RunConfig& config, const RunOptions& options,
+                       const Group& group, const DataSplit& data,
+                       const Strategy& strategy);
+
+// Summary, probabilities when asked, record.json, and DONE last.
+void finish_record(RunRecord& record, Ending ending, Session& session);
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's training under way: what it works with and how far it is. Plain
+// data; trainer.cpp moves it forward, checkpoints save its position.
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "lockstep/comm/group.h"
+#include "lockstep/config/run_config.h"
+#include "lockstep/data/dataset.h"
+#include "lockstep/data/resident.h"
+#include "lockstep/device/device.h"
+#include "lockstep/measure/recorder.h"
+#include "lockstep/model/model.h"
+#include "lockstep/optim/flat_params.h"
+#include "lockstep/optim/optimizer.h"
+#include "lockstep/store/run_folder.h"
+#include "lockstep/strategy/strategy.h"
+#include "lockstep/train/train_state.h"
+
+namespace lockstep {
+
+// The next sample to train on: `done` samples of `epoch` are behind us, in all
+// ranks together.
+struct Position {
+  std::int64_t epoch = 0, step = 0, done = 0;
+};
+
+// Sums over the epoch so far. Kept in a checkpoint, so that the row of an
+// epoch is the same whether or not the run was cut off in it.
+struct EpochTotals {
+  double loss_sum = 0;
+  std::int64_t correct = 0, predictions = 0, samples = 0;
+  double seconds = 0, seconds_with_loading = 0;
+  double busy_s = 0, timed_s = 0;  // of the steps whose pieces were timed
+};
+
+struct Session {
+  const RunConfig& config;
+  Device& device;
+  Group& group;
+  Model& model;
+  FlatParams& params;
+  Optimizer& optimizer;
+  Strategy& strategy;
+  Recorder& recorder;
+  const DataSplit& data;
+  const Resident* resident;      // the training set on the device, or null
+  RunFolder* folder;             // rank 0's; null elsewhere
+  const std::atomic<int>& stop;  // a signal's number once one came
+
+  Position at = {};
+  EpochTotals totals = {};
+  double best_accuracy = -1;
+  double elapsed_s = 0;  // training time before this process began
+};
+
+// Samples of all ranks in a full step.
+std::int64_t global_batch(const RunConfig& config);
+
+// Everything of the session that must survive a restart.
+TrainState state_of(Session& session);
+
+// What a checkpoint must share with the run that goes on from it.
+Json identity_of(const RunConfig& config);
+
+}  // namespace lockstep
