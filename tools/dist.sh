@@ -10,7 +10,7 @@ build=${1:-build}
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
 out=${2:-$root/dist}/lockstep-$version
 # What every Debian or Ubuntu has, and what comes with LibTorch.
-outside='^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|util|pthread|resolv|stdc\+\+|gcc_s|torch.*|c10.*|cud.*|cupti|nccl|nv.*))\.so'
+outside='^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|util|pthread|resolv|stdc\+\+|gcc_s|torch.*|c10.*|cu(da|dart|blas|dnn|fft|file|pti|rand|solver|sparse).*|nccl|nv.*))\.so'
 
 # Absolute paths of the shared libraries a file needs, and those need.
 needs() {
