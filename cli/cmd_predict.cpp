@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep predict RECIPE|PROFILE|MODEL: what N devices would do, for every
 // combination of devices, links, strategies, batch sizes and ranks.
+// lockstep predict --table IN --out OUT: each row of a table of runs.
 #include <cstdio>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/predict_table.h"
 #include "cli/what_if.h"
 #include "lockstep/report/predict_tables.h"
 
@@ -13,10 +15,12 @@ namespace {
 
 struct Asked {
   WhatIf what_if;
+  TableAsked table;
   Format format = Format::text;
 };
 
 int run(const Asked& asked) {
+  if (asked.table.any()) return run(asked.table);
   const Subject subject = subject_of(asked.what_if);
   const Grid grid = grid_of(asked.what_if, subject);
   const std::vector<GridPoint> points = predict_grid(subject, grid);
@@ -38,6 +42,7 @@ int run(const Asked& asked) {
 std::function<int()> predict(Options& options) {
   auto asked = std::make_shared<Asked>();
   declare(options, asked->what_if);
+  declare(options, asked->table);
   options.format(asked->format);
   return [asked] { return run(*asked); };
 }

@@ -37,3 +37,7 @@ foreach(name devices links link_points clusters)
   lockstep_embed(lockstep_study preset_${name}
                  ${PROJECT_SOURCE_DIR}/lockstep/hardware/presets/${name}.csv)
 endforeach()
+foreach(name table_constants table_workloads)
+  lockstep_embed(lockstep_study ${name}
+                 ${PROJECT_SOURCE_DIR}/lockstep/predict/${name}.csv)
+endforeach()

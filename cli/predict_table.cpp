@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/predict_table.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "lockstep/core/file.h"
+#include "lockstep/predict/table_fit.h"
+#include "lockstep/predict/table_predict.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
+
+Csv read_csv(const std::string& path) {
+  return parse_csv(read_file(path, Fault::config, kMostBytes), path,
+                   Fault::config);
+}
+
+void need(const std::string& value, const char* option, const char* with) {
+  if (value.empty())
+    throw Error(Fault::config, option, std::string("is needed with ") + with);
+}
+
+int fit(const TableAsked& asked) {
+  const Csv csv = read_csv(asked.fit);
+  const std::vector<MeasuredRow> rows = measured_rows(csv);
+  const TableConstants constants = fit_table(rows);
+  write_file(asked.out, constants_csv(constants, rows));
+  std::fprintf(stderr, "# constants of %zu rows written to %s\n", rows.size(),
+               asked.out.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void declare(Options& options, TableAsked& asked) {
+  options.value("--table", asked.table,
+                "CSV of runs with their 1-GPU value: predict each row");
+  options.value("--out", asked.out, "where the predicted table goes");
+  options.value("--fit", asked.fit,
+                "maintenance: fit the table's constants to a measured CSV");
+}
+
+int run(const TableAsked& asked) {
+  if (!asked.fit.empty()) {
+    need(asked.out, "--out", "--fit");
+    return fit(asked);
+  }
+  need(asked.table, "--table", "--out");
+  need(asked.out, "--out", "--table");
+  const Csv in = read_csv(asked.table);
+  write_file(asked.out, predict_table(in, table_constants()));
+  std::fprintf(stderr, "# %zu rows predicted, not measured, written to %s\n",
+               in.rows.size(), asked.out.c_str());
+  return 0;
+}
+
+}  // namespace lockstep::cli
