@@ -17,6 +17,8 @@ needs() {
   LD_LIBRARY_PATH="${LOCKSTEP_TORCH:-}/lib" ldd "$1" | awk '$3 ~ /^\// {print $3}'
 }
 
+script=$(mktemp --suffix .cmake)
+trap 'rm -f "$script"' EXIT
 rm -rf "$out"
 cmake --install "$build" --prefix "$out" --strip > /dev/null
 # A folder to run, not to compile against.
@@ -32,6 +34,10 @@ done | sort -u | while read -r library; do
   name=$(basename "$library")
   if [[ $name =~ $outside || -e $out/lib/$name ]]; then continue; fi
   cp -L "$library" "$out/lib/$name"
+  # Our program's rpath holds for it too, unless it has one of its own.
+  chmod u+w "$out/lib/$name"
+  echo "file(RPATH_REMOVE FILE \"$out/lib/$name\")" > "$script"
+  cmake -P "$script" > /dev/null
 done
 
 megabytes=$(du -sm "$out" | cut -f1)
