@@ -14,4 +14,8 @@ for script in bench/step.py bench/data.py bench/comm.py; do
   echo "# $script: the record is $out/$name.json" >&2
   python3 "$script" --python "$python" --out "$out/$name.json"
 done
+if [ -x build/bin/recording_bench ]; then
+  echo "# what recording costs: $out/recording.json" >&2
+  build/bin/recording_bench 1000 | tee "$out/recording.json"
+fi
 if [ -x build/bin/kernels_bench ]; then build/bin/kernels_bench; fi
