@@ -65,10 +65,12 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
   if (options.resume) restore(session, *folder);
   strategy->start();
   recorder.set_origin(now_s() - session.elapsed_s);
-  const Ending ending = train(session);
-
-  // Tell.
-  finish_record(record, ending, session);
+  try {
+    finish_record(record, train(session), session);
+  } catch (const std::exception& e) {
+    record_failure(record, session, e);
+    throw;
+  }
   return record;
 }
 

@@ -23,7 +23,7 @@ Share share_of_epoch(const Session& s) {
 // Augmentation differs from epoch to epoch even where the order does not.
 std::uint64_t epoch_seed(const Session& s) {
   return mix_seed(static_cast<std::uint64_t>(s.config.train.seed),
-             static_cast<std::uint64_t>(s.at.epoch));
+                  static_cast<std::uint64_t>(s.at.epoch));
 }
 
 }  // namespace

@@ -31,8 +31,7 @@ std::int64_t threads_of(const RunConfig& config) {
 // Convolution weights in the order the images have.
 void to_channels_last(torch::nn::Module& module) {
   for (at::Tensor& p : module.parameters())
-    if (p.dim() == 4)
-      p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
+    if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
 }
 
 Json work_json(const RunConfig& config) {
@@ -148,6 +147,19 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
                         *s.data.validation, s.device);
   s.folder->write_record(record);
   if (ending == Ending::done) s.folder->mark_done();
+}
+
+void record_failure(RunRecord& record, Session& s,
+                    const std::exception& error) noexcept {
+  record.status = "failed";
+  record.reason = error.what();
+  record.ended_utc = utc_now();
+  if (s.folder == nullptr) return;
+  try {
+    s.folder->write_record(record);
+  } catch (const Error&) {
+    // A full disk takes no record either; "running" without DONE stays.
+  }
 }
 
 }  // namespace lockstep

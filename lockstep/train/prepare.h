@@ -39,4 +39,9 @@ RunRecord begin_record(const RunConfig& config, const RunOptions& options,
 // Summary, probabilities when asked, record.json, and DONE last.
 void finish_record(RunRecord& record, Ending ending, Session& session);
 
+// The record of a run that ended with an error, as far as the disk takes it:
+// the error itself is thrown on by the caller and matters more.
+void record_failure(RunRecord& record, Session& session,
+                    const std::exception& error) noexcept;
+
 }  // namespace lockstep

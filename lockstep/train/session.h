@@ -54,6 +54,7 @@ struct Session {
   Position at = {};
   EpochTotals totals = {};
   double best_accuracy = -1;
+  double lr = 0;         // of the last step
   double elapsed_s = 0;  // training time before this process began
 };
 

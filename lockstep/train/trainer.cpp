@@ -117,11 +117,11 @@ StepOutcome train_step(Session& s, std::vector<Batch> passes,
   const double epoch = static_cast<double>(s.at.epoch) +
                        static_cast<double>(s.at.done) /
                            static_cast<double>(s.data.train->size());
-  return s.strategy.step(
-      {.passes = std::move(passes),
-       .global_samples = global_samples,
-       .lr = learning_rate(s.config.optim, epoch, total_epochs(s))},
-      s.optimizer);
+  s.lr = learning_rate(s.config.optim, epoch, total_epochs(s));
+  return s.strategy.step({.passes = std::move(passes),
+                          .global_samples = global_samples,
+                          .lr = s.lr},
+                         s.optimizer);
 }
 
 bool due(std::int64_t every, std::int64_t count) {
@@ -174,18 +174,16 @@ Ending train_epoch(Session& s) {
 EpochSample row_of(Session& s) {
   const EpochTotals& t = s.totals;
   const auto samples = static_cast<double>(t.samples);
-  return {
-      .epoch = s.at.epoch,
-      .train_loss = t.loss_sum / samples,
-      .train_accuracy =
-          static_cast<double>(t.correct) / static_cast<double>(t.predictions),
-      .lr = learning_rate(s.config.optim, static_cast<double>(s.at.epoch + 1),
-                          total_epochs(s)),
-      .global_batch = global_batch(s.config),
-      .peak_memory_bytes = s.device.peak_memory_bytes(),
-      .device_busy = t.timed_s > 0 ? t.busy_s / t.timed_s : std::nan(""),
-      .seconds = t.seconds,
-      .seconds_with_loading = t.seconds_with_loading};
+  return {.epoch = s.at.epoch,
+          .train_loss = t.loss_sum / samples,
+          .train_accuracy = static_cast<double>(t.correct) /
+                            static_cast<double>(t.predictions),
+          .lr = s.lr,
+          .global_batch = global_batch(s.config),
+          .peak_memory_bytes = s.device.peak_memory_bytes(),
+          .device_busy = t.timed_s > 0 ? t.busy_s / t.timed_s : std::nan(""),
+          .seconds = t.seconds,
+          .seconds_with_loading = t.seconds_with_loading};
 }
 
 void say(const EpochSample& e) {

@@ -2,13 +2,12 @@
 """Each thing that can be wrong around a run has one clear error, its exit code,
 and nothing is lost."""
 import json
-import pathlib
 import shutil
 import signal
 import resource
 import unittest
 
-from running import Folder, lockstep, losses
+from running import Folder, lockstep, losses, record
 
 
 def tree(folder):
@@ -110,6 +109,7 @@ class BadInput(unittest.TestCase):
             full = lockstep(*go_on, preexec_fn=lambda: no_room(40_000))
             self.expect(full, 6, "cannot be written")
             self.assertEqual(tree(run / "checkpoint"), before)
+            self.assertNotEqual(record(run)["status"], "done")
             whole = folder.path / "whole"
             lockstep("train", folder.recipe, "--out", whole, "--set",
                      "train.epochs=4")
