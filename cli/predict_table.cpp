@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lockstep/core/file.h"
+#include "lockstep/predict/calibrate_table.h"
 #include "lockstep/predict/table_fit.h"
 #include "lockstep/predict/table_predict.h"
 
@@ -33,11 +34,30 @@ int fit(const TableAsked& asked) {
   return 0;
 }
 
+void calibrated(const TableAsked& asked) {
+  const Csv measured = read_csv(asked.calibrate);
+  const std::vector<EpochRun> runs = measured_epochs(measured);
+  const SystemFit system = calibrate(runs, epoch_samples_of(measured));
+  const Csv in = read_csv(asked.table);
+  write_file(asked.out, predict_epochs(in, system));
+  std::fprintf(stderr,
+               "# fitted on %zu epochs: loading %.3g s an epoch, link %.3g "
+               "GB/s, %.3g ms an exchange\n",
+               runs.size(), system.loading_s, system.bytes_per_s * 1e-9,
+               system.exchange_s * 1e3);
+  std::fprintf(stderr, "# %zu rows predicted, not measured, written to %s\n",
+               in.rows.size(), asked.out.c_str());
+}
+
 }  // namespace
 
 void declare(Options& options, TableAsked& asked) {
   options.value("--table", asked.table,
                 "CSV of runs with their 1-GPU value: predict each row");
+  options.value(
+      "--calibrate", asked.calibrate,
+      "CSV of epochs measured on a system (model,gpus,batch,epoch_s): "
+      "fit it first, then predict --table's epochs on it");
   options.value("--out", asked.out, "where the predicted table goes");
   options.value("--fit", asked.fit,
                 "maintenance: fit the table's constants to a measured CSV");
@@ -50,6 +70,10 @@ int run(const TableAsked& asked) {
   }
   need(asked.table, "--table", "--out");
   need(asked.out, "--out", "--table");
+  if (!asked.calibrate.empty()) {
+    calibrated(asked);
+    return 0;
+  }
   const Csv in = read_csv(asked.table);
   write_file(asked.out, predict_table(in, table_constants()));
   std::fprintf(stderr, "# %zu rows predicted, not measured, written to %s\n",
