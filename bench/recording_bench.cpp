@@ -39,22 +39,25 @@ double ns_a_mark(Device& device) {
   return (now_s() - begin) / (kSteps * kMarksAStep) * 1e9;
 }
 
-// One replica with its own recorder; both see the same batch.
-struct Side {
-  Side(const RunConfig& config, Device& device, Group& group, bool record)
+// One replica, stepped with recording on or off: two replicas would differ by
+// where their memory lies more than by what is asked here.
+struct Replica {
+  Replica(const RunConfig& config, Device& device, Group& group)
       : model(make_model(config.model)),
         params(*model.module),
         optimizer(config.optim, params, device),
-        recorder(0, device.time_source(), {.record = record}),
-        strategy(
-            make_strategy({config, model, params, device, group, recorder})) {}
+        on(0, device.time_source(), {.record = true}),
+        off(0, device.time_source(), {.record = false}),
+        with(make_strategy({config, model, params, device, group, on})),
+        without(make_strategy({config, model, params, device, group, off})) {}
 
-  double step(const StepInput& input) {
+  double step(const StepInput& input, bool record) {
+    Recorder& recorder = record ? on : off;
     const double begin = now_s();
-    recorder.begin_step(steps++, 0);
+    recorder.begin_step(0, 0);
     recorder.cut(Span::data);
     recorder.cut(Span::copy);
-    strategy->step(input, optimizer);
+    (record ? with : without)->step(input, optimizer);
     recorder.end_step(10);
     return now_s() - begin;
   }
@@ -62,9 +65,8 @@ struct Side {
   Model model;
   FlatParams params;
   Optimizer optimizer;
-  Recorder recorder;
-  std::unique_ptr<Strategy> strategy;
-  std::int64_t steps = 0;
+  Recorder on, off;
+  std::unique_ptr<Strategy> with, without;
 };
 
 // Median of paired relative differences with its 95 % interval by ranks.
@@ -94,16 +96,17 @@ Json measure(std::int64_t pairs) {
                                       at::randint(10, {10}, at::kLong), 10}},
                           .global_samples = 10,
                           .lr = 1e-4};
-    Side on(config, *device, group, true), off(config, *device, group, false);
+    Replica replica(config, *device, group);
     std::vector<double> differences, seconds;
     for (std::int64_t i = -20; i < pairs; ++i) {
       // Who goes first alternates too.
-      const double a = i % 2 == 0 ? on.step(input) : 0;
-      const double b = off.step(input);
-      const double first = i % 2 == 0 ? a : on.step(input);
+      const bool first = i % 2 == 0;
+      const double a = replica.step(input, first);
+      const double b = replica.step(input, !first);
       if (i < 0) continue;
-      differences.push_back((first - b) / b);
-      seconds.push_back(b);
+      const double with = first ? a : b, without = first ? b : a;
+      differences.push_back((with - without) / without);
+      seconds.push_back(without);
     }
     std::ranges::sort(seconds);
     const double step_s = seconds[seconds.size() / 2];
