@@ -8,7 +8,7 @@ cd "$root"
 lockstep=build/bin/lockstep
 runs=runs/demo-$(date -u +%Y%m%d-%H%M%S)
 linear_epochs=${DEMO_LINEAR_EPOCHS:-20}
-conv1d_epochs=${DEMO_CONV1D_EPOCHS:-6}
+conv1d_epochs=${DEMO_CONV1D_EPOCHS:-20}
 conv1d_clips=${DEMO_CONV1D_CLIPS:-2000}
 begin=$SECONDS
 
