@@ -13,6 +13,7 @@ mkdir -p "$out"
 # NDEBUG as in a release: toml++ 3.3 asserts on keys its parser then refuses.
 flags=(-std=c++20 -DNDEBUG -O1 -gline-tables-only -I. -DLOCKSTEP_VERSION='"fuzz"')
 flags+=(-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined)
+flags+=(-fsanitize-ignorelist=tests/fuzz/ignore.txt)
 
 # The embedded data comes from a study build; only its sources are needed.
 cmake -S . -B "$out/study" -DLOCKSTEP_TRAIN=OFF -DLOCKSTEP_DEV=OFF >"$out/configure.log"
