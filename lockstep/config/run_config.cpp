@@ -48,6 +48,9 @@ void validate_strategy(const RunConfig& c) {
                   fmt::format("single trains on one rank, comm.ranks is {}",
                               c.comm.ranks),
                   "choose ddp or data_parallel");
+  if (c.strategy.hook != HookKind::none && c.strategy.kind != StrategyKind::ddp)
+    contradiction("strategy.hook", "makes the messages of ddp smaller",
+                  "choose strategy.kind=ddp, or strategy.hook=none");
   if (c.comm.kind == CommKind::emulated && c.comm.link.empty())
     contradiction("comm.link", "an emulated cluster needs a link preset",
                   "`lockstep hardware list` names them");

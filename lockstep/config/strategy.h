@@ -14,6 +14,9 @@ enum class StrategyKind { single, data_parallel, ddp, sharded, local_sgd };
 // after the other, or with every device passing on what it received.
 enum class Route { star, ring, tree };
 
+// What becomes of gradients before they travel.
+enum class HookKind { none, bf16, fp16, topk, powersgd };
+
 struct StrategyConfig {
   StrategyKind kind = StrategyKind::single;
   std::int64_t first_bucket_bytes = 1024 * 1024;
@@ -21,6 +24,10 @@ struct StrategyConfig {
   Route collective = Route::star;
   std::int64_t local_steps = 8;
   std::int64_t local_start = 0;
+  HookKind hook = HookKind::none;
+  double topk_share = 0.01;
+  std::int64_t powersgd_rank = 2;
+  bool sync_batchnorm = false;
 };
 
 template <class Visitor>
@@ -38,6 +45,14 @@ void describe(Visitor& v, StrategyConfig& c) {
            "local_sgd: average the parameters every so many steps");
   v.number("local_start", c.local_start, {.min = 0},
            "local_sgd: steps before this one share gradients, as ddp does");
+  v.choice("hook", c.hook, {"none", "bf16", "fp16", "topk", "powersgd"},
+           "ddp: how gradients are made smaller before they travel");
+  v.real("topk_share", c.topk_share, {.min = 1e-6, .max = 1},
+         "topk: share of each group of gradients that is sent, the largest");
+  v.number("powersgd_rank", c.powersgd_rank, {.min = 1, .max = 1024},
+           "powersgd: columns of the two factors that stand for a matrix");
+  v.flag("sync_batchnorm", c.sync_batchnorm,
+         "BatchNorm takes its statistics over the samples of all ranks");
 }
 
 }  // namespace lockstep

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/plan/comm_plan.h"
 
+#include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "lockstep/core/error.h"
+#include "lockstep/plan/hook_plan.h"
 
 namespace lockstep {
 namespace {
@@ -50,8 +53,12 @@ CommPlan plan_ddp(const StrategyConfig& config, const ParamList& params,
                   const StepShape& shape) {
   CommPlan out;
   add_buffers(out, params);
-  add_buckets(out, config, params,
+  CommPlan buckets;
+  add_buckets(buckets, config, params,
               {.op = Collective::all_reduce, .pass = shape.accumulate - 1});
+  for (const Message& bucket : buckets)
+    for (Message& part : plan_hook(config, params, bucket, shape.ranks))
+      add(out, std::move(part));
   return out;
 }
 
@@ -128,6 +135,44 @@ CommPlan plan_data_parallel(const StrategyConfig& config,
   return out;
 }
 
+// A BatchNorm over all ranks: each rank's count, mean and squares in forward,
+// two sums in backward, where the last layer comes first.
+void add_norms(CommPlan& out, const ParamList& params, const StepShape& shape) {
+  Message forward{.op = Collective::all_gather,
+                  .payload = Payload::norm_statistics,
+                  .phase = Phase::forward};
+  Message backward{.payload = Payload::norm_statistics};
+  for (std::int64_t pass = 0; pass < shape.accumulate; ++pass) {
+    forward.pass = backward.pass = pass;
+    for (const std::int64_t channels : params.norm_channels) {
+      forward.bytes = shape.ranks * (2 * channels + 1) * kParamBytes;
+      add(out, forward);
+    }
+    for (std::size_t i = params.norm_channels.size(); i-- > 0;) {
+      backward.bytes = 2 * params.norm_channels[i] * kParamBytes;
+      add(out, backward);
+    }
+  }
+}
+
+CommPlan plan_kind(const StrategyConfig& config, const ParamList& params,
+                   const StepShape& shape) {
+  switch (config.kind) {
+    case StrategyKind::single:
+      return {};
+    case StrategyKind::data_parallel:
+      return plan_data_parallel(config, params, shape);
+    case StrategyKind::ddp:
+      return plan_ddp(config, params, shape);
+    case StrategyKind::sharded:
+      return plan_sharded(config, params, shape);
+    case StrategyKind::local_sgd:
+      return plan_local_sgd(config, params, shape);
+  }
+  check(false, "every strategy has a plan");
+  return {};
+}
+
 }  // namespace
 
 std::int64_t ParamList::bytes() const {
@@ -137,9 +182,15 @@ std::int64_t ParamList::bytes() const {
 
 ParamList param_list(const WorkPlan& work) {
   ParamList out;
-  for (const ParamInfo& p : work.params) out.numel.push_back(p.numel);
-  for (const LayerWork& layer : work.layers)
+  for (const ParamInfo& p : work.params) {
+    out.numel.push_back(p.numel);
+    out.rows.push_back(p.shape.size() > 1 ? p.shape.front() : 1);
+  }
+  for (const LayerWork& layer : work.layers) {
     out.buffer_bytes += layer.buffer_numel * kParamBytes;
+    if (layer.buffer_numel > 0)
+      out.norm_channels.push_back(layer.buffer_numel / 2);
+  }
   return out;
 }
 
@@ -168,20 +219,15 @@ std::vector<std::vector<std::size_t>> buckets_of(const StrategyConfig& config,
 CommPlan plan(const StrategyConfig& config, const ParamList& params,
               const StepShape& shape) {
   check(shape.ranks > 0 && shape.accumulate > 0, "a step has ranks and passes");
-  switch (config.kind) {
-    case StrategyKind::single:
-      return {};
-    case StrategyKind::data_parallel:
-      return plan_data_parallel(config, params, shape);
-    case StrategyKind::ddp:
-      return plan_ddp(config, params, shape);
-    case StrategyKind::sharded:
-      return plan_sharded(config, params, shape);
-    case StrategyKind::local_sgd:
-      return plan_local_sgd(config, params, shape);
-  }
-  check(false, "every strategy has a plan");
-  return {};
+  const bool norms =
+      config.sync_batchnorm && config.kind != StrategyKind::single;
+  CommPlan out;
+  if (norms) add_norms(out, params, shape);
+  for (Message& message : plan_kind(config, params, shape))
+    out.push_back(std::move(message));
+  std::ranges::stable_sort(
+      out, {}, [](const Message& m) { return std::tuple(m.pass, m.phase); });
+  return out;
 }
 
 std::int64_t bytes_of(const CommPlan& plan) {

@@ -34,6 +34,7 @@ enum class Payload {
 };
 enum class Phase {
   before_forward,
+  forward,
   after_forward,
   backward,
   after_backward,
@@ -73,9 +74,13 @@ using CommPlan = std::vector<Message>;
 // What of a model can travel.
 struct ParamList {
   std::vector<std::int64_t> numel = {};  // in the module's order; fp32
+  // First dimension of each, 1 for vectors: a parameter as a matrix. Empty
+  // where shapes are not known; a hook that needs them then refuses.
+  std::vector<std::int64_t> rows = {};
   // Running statistics, fp32. Counters of passes stay where they are: they are
   // the same on every rank.
   std::int64_t buffer_bytes = 0;
+  std::vector<std::int64_t> norm_channels = {};  // BatchNorms, in forward order
 
   std::int64_t bytes() const;
 };
@@ -102,8 +107,9 @@ std::int64_t share_of(std::int64_t total, std::int64_t parts,
 std::vector<std::vector<std::size_t>> buckets_of(const StrategyConfig& config,
                                                  const ParamList& params);
 
-// The messages of one step in the order in which they start. One rank plans
-// the same messages as many; they then move nothing.
+// The messages of one step in the order in which they start; statistics that
+// travel in backward mix with the gradients there. One rank plans the same
+// messages as many; they then move nothing.
 CommPlan plan(const StrategyConfig& config, const ParamList& params,
               const StepShape& shape);
 

@@ -53,6 +53,8 @@ std::string_view word(Phase phase) {
   switch (phase) {
     case Phase::before_forward:
       return "before_forward";
+    case Phase::forward:
+      return "forward";
     case Phase::after_forward:
       return "after_forward";
     case Phase::backward:

@@ -85,7 +85,8 @@ void add_messages(StepPlan& out, const Fabric& fabric, const Question& q,
                            : 1.0;
   for (const Message& m : plan) {
     const TimedMessage timed = price(fabric, q, m, ready_s);
-    if (m.phase == Phase::backward) {
+    // Statistics of BatchNorm hold up the backward pass that asks for them.
+    if (m.phase == Phase::backward && m.payload == Payload::gradients) {
       out.overlapped.push_back(timed);
       continue;
     }

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "lockstep/core/error.h"
+
 namespace lockstep {
 namespace {
 
@@ -139,17 +141,76 @@ TEST(CommPlan, PostLocalSgdSharesGradientsUntilItsStart) {
                         "3 all_reduce parameters", "5 all_reduce parameters"));
 }
 
+TEST(CommPlan, SixteenBitHooksHalveEveryBucket) {
+  for (const HookKind hook : {HookKind::bf16, HookKind::fp16}) {
+    const CommPlan p =
+        plan({.kind = StrategyKind::ddp, .first_bucket_bytes = 1, .hook = hook},
+             kLinear, {.ranks = 2});
+    EXPECT_EQ(bytes_of(p), kLinearBytes / 2);
+    for (const Message& m : p) EXPECT_EQ(bytes_of(m.type), 2);
+  }
+}
+
+TEST(CommPlan, TopKSendsEightBytesForEachChosenGradientOfEachRank) {
+  const CommPlan p = plan(
+      {.kind = StrategyKind::ddp, .hook = HookKind::topk, .topk_share = 0.01},
+      {.numel = {990, 10}}, {.ranks = 4});
+  ASSERT_THAT(ops_in(p), ElementsAre("all_gather gradients"));
+  EXPECT_EQ(p[0].bytes, 4 * 10 * 8);
+}
+
+// Factors of rank 2: 1000 x 100 becomes 2000 + 200 numbers; the bias and the
+// 4 x 4 matrix, which two factors of 4 x 2 would not make smaller,
+// travel as they are.
+TEST(CommPlan, PowerSgdSendsFactorsInTwoRoundsAndSmallParametersWhole) {
+  const StrategyConfig config{.kind = StrategyKind::ddp,
+                              .first_bucket_bytes = 1,
+                              .bucket_bytes = 1'000'000,
+                              .hook = HookKind::powersgd,
+                              .powersgd_rank = 2};
+  const ParamList params{.numel = {100'000, 1000, 16, 7},
+                         .rows = {1000, 1, 4, 1}};
+  const CommPlan p = plan(config, params, {.ranks = 2});
+  EXPECT_THAT(bytes_in(p), ElementsAre(7 * 4, (16 + 1000 + 2000) * 4, 200 * 4));
+  EXPECT_EQ(p[1].phase, Phase::backward);
+  EXPECT_EQ(p[2].phase, Phase::after_backward);
+}
+
+TEST(CommPlan, PowerSgdRefusesParametersWithoutShapes) {
+  EXPECT_THROW(plan({.kind = StrategyKind::ddp, .hook = HookKind::powersgd},
+                    kLinear, {.ranks = 2}),
+               Error);
+}
+
+TEST(CommPlan, SyncedBatchNormsSendStatisticsInEveryPassBothWays) {
+  const CommPlan p = plan({.kind = StrategyKind::ddp, .sync_batchnorm = true},
+                          {.numel = {10}, .norm_channels = {3, 5}},
+                          {.ranks = 2, .samples = 8, .accumulate = 2});
+  EXPECT_THAT(
+      ops_in(p),
+      ElementsAre("all_gather norm_statistics", "all_gather norm_statistics",
+                  "all_reduce norm_statistics", "all_reduce norm_statistics",
+                  "all_gather norm_statistics", "all_gather norm_statistics",
+                  "all_reduce norm_statistics", "all_reduce norm_statistics",
+                  "all_reduce gradients"));
+  EXPECT_THAT(bytes_in(p), ElementsAre(56, 88, 40, 24, 56, 88, 40, 24, 40));
+}
+
 TEST(CommPlan, ParametersAndBuffersComeFromTheWorkPlan) {
   WorkPlan work;
   work.params.resize(2);
   work.params[0].numel = 6;
   work.params[1].numel = 2;
+  work.params[0].shape = {3, 2};
+  work.params[1].shape = {2};
   work.layers.resize(2);
   work.layers[0].buffer_numel = 4;
   const ParamList list = param_list(work);
   EXPECT_THAT(list.numel, ElementsAre(6, 2));
   EXPECT_EQ(list.bytes(), 32);
   EXPECT_EQ(list.buffer_bytes, 16);
+  EXPECT_THAT(list.rows, ElementsAre(3, 1));
+  EXPECT_THAT(list.norm_channels, ElementsAre(2));
 }
 
 // nccl-tests, doc/PERFORMANCE.md.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bucket of gradients becomes on the wire under a gradient hook. The
+// hooks in strategy/ take their sizes from here, so plan and message agree.
+#pragma once
+
+#include <cstdint>
+
+#include "lockstep/plan/comm_plan.h"
+
+namespace lockstep {
+
+// How many of `numel` gradients top-k sends, at least one.
+std::int64_t topk_count(const StrategyConfig& config, std::int64_t numel);
+
+// Columns of PowerSGD's factors for a parameter seen as a matrix of `rows`;
+// 0 when the two factors would not be smaller than the matrix.
+std::int64_t powersgd_columns(const StrategyConfig& config, std::int64_t numel,
+                              std::int64_t rows);
+
+// The messages that stand for `bucket`, an all-reduce of fp32 gradients, in
+// the order in which they start. Error{Fault::config} where the hook needs
+// shapes and `params` has none.
+CommPlan plan_hook(const StrategyConfig& config, const ParamList& params,
+                   const Message& bucket, std::int64_t ranks);
+
+}  // namespace lockstep
