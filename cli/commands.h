@@ -8,6 +8,7 @@ namespace lockstep::cli {
 
 std::function<int()> advise(Options& options);
 std::function<int()> batch(Options& options);
+std::function<int()> compare(Options& options);
 std::function<int()> config(Options& options);
 std::function<int()> data(Options& options);
 std::function<int()> doctor(Options& options);

@@ -24,6 +24,8 @@ constexpr std::array kCommands = {
     Command{"train", "train a recipe and record what it took",
             lockstep::cli::train},
     Command{"report", "what runs measured", lockstep::cli::report},
+    Command{"compare", "is B slower than A, and how sure is that",
+            lockstep::cli::compare},
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
     Command{"data", "what data is here; check, make or fetch some",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 
 #include "lockstep/core/error.h"
 #include "lockstep/core/file.h"
@@ -87,30 +88,46 @@ struct FieldWriter {
   }
 };
 
+// A line of a file, by number from 1.
+std::string place(const std::filesystem::path& file, std::size_t line) {
+  return fmt::format("{}:{}", file.string(), line);
+}
+
 struct FieldReader {
-  const std::string& where;
-  const std::vector<std::string>& cells;
+  const std::filesystem::path& file;
+  std::size_t line;
+  const std::vector<std::string_view>& cells;
   std::size_t at = 0;
 
-  [[noreturn]] void fail(const char* name, const std::string& text) const {
-    throw Error(Fault::store, where,
+  [[noreturn]] void fail(const char* name, std::string_view text) const {
+    throw Error(Fault::store, place(file, line),
                 fmt::format("'{}' in column {} is not a number", text, name),
                 "the file is damaged; take it from a backup");
   }
   void operator()(const char* name, std::int64_t& i) {
-    const std::string& text = cells[at++];
+    const std::string_view text = cells[at++];
     const auto value = parse_number<std::int64_t>(text);
     if (!value) fail(name, text);
     i = *value;
   }
   void operator()(const char* name, double& d) {
-    const std::string& text = cells[at++];
+    const std::string_view text = cells[at++];
     const auto value = parse_number<double>(text);
     if (!value && !text.empty()) fail(name, text);
     d = value.value_or(std::nan(""));
   }
   void operator()(const char*, std::string& s) { s = cells[at++]; }
 };
+
+void cut(std::string_view line, std::vector<std::string_view>& cells) {
+  cells.clear();
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = line.find(',', begin);
+    cells.push_back(line.substr(begin, end - begin));
+    if (end == std::string_view::npos) return;
+    begin = end + 1;
+  }
+}
 
 template <class Sample>
 std::string head_of() {
@@ -138,23 +155,28 @@ template <class Sample>
 std::vector<Sample> read_samples(const std::filesystem::path& file,
                                  const std::string& head) {
   const std::string text = read_file(file, Fault::store, kMaxCsvBytes);
-  const std::vector<std::string> lines = split(text, '\n');
-  if (!lines[0].starts_with(head))
+  const std::string_view all(text);
+  const std::string_view first = all.substr(0, all.find('\n'));
+  if (!first.starts_with(head))
     throw Error(Fault::store, file.string() + ":1", "has unknown columns",
                 "it was written by another version of lockstep");
-  const bool with_dp = lines[0].find(",dp_scatter_s") != std::string::npos;
+  const bool with_dp = first.find(",dp_scatter_s") != first.npos;
   const auto width =
-      static_cast<std::size_t>(std::ranges::count(lines[0], ',') + 1);
+      static_cast<std::size_t>(std::ranges::count(first, ',') + 1);
   std::vector<Sample> samples;
-  for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
-    const std::string where = fmt::format("{}:{}", file.string(), i + 1);
-    const std::vector<std::string> cells = split(lines[i], ',');
+  std::vector<std::string_view> cells;
+  std::size_t begin = first.size() + 1;
+  // A line without its end is still being written.
+  for (std::size_t line = 2, end = 0;
+       begin < all.size() && (end = all.find('\n', begin)) != all.npos;
+       ++line, begin = end + 1) {
+    cut(all.substr(begin, end - begin), cells);
     if (cells.size() != width)
       throw Error(
-          Fault::store, where,
+          Fault::store, place(file, line),
           fmt::format("has {} fields, {} were expected", cells.size(), width),
           "the file is damaged; take it from a backup");
-    FieldReader reader{where, cells};
+    FieldReader reader{file, line, cells};
     columns(reader, samples.emplace_back());
     if constexpr (std::is_same_v<Sample, StepSample>)
       if (with_dp) dp_columns(reader, samples.back());

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/analyse/run_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lockstep/batch/special.h"
+#include "lockstep/store/run_folder.h"
+#include "lockstep/store/samples_csv.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+double number(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : std::nan("");
+}
+
+std::string text(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                     : "";
+}
+
+const Json& part(const Json& object, const char* field) {
+  static const Json kNothing = Json::object();
+  const auto found = object.find(field);
+  return found != object.end() && found->is_object() ? *found : kNothing;
+}
+
+std::int64_t whole(const Json& object, const char* field) {
+  const double value = number(object, field);
+  return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
+}
+
+void take_config(RunFacts& f, const Json& config) {
+  const Json &batch = part(config, "batch"), &comm = part(config, "comm"),
+             &train = part(config, "train");
+  f.model = text(part(config, "model"), "kind");
+  f.strategy = text(part(config, "strategy"), "kind");
+  f.device = text(train, "device"), f.precision = text(train, "precision");
+  f.link = text(comm, "link");
+  f.emulated = text(comm, "kind") == "emulated";
+  f.seed = whole(train, "seed");
+  f.lr = number(part(config, "optim"), "lr");
+  f.ranks = std::max<std::int64_t>(1, whole(comm, "ranks"));
+  const std::int64_t passes =
+      std::max<std::int64_t>(1, whole(batch, "accumulate"));
+  f.global_batch = whole(batch, "global"),
+  f.per_rank = whole(batch, "per_rank");
+  if (f.global_batch > 0)
+    f.per_rank = f.global_batch / (f.ranks * passes);
+  else
+    f.global_batch = f.per_rank * f.ranks * passes;
+}
+
+void take_record(RunFacts& f, const RunRecord& r) {
+  f.status = r.status, f.reason = r.reason, f.command = r.command;
+  f.began_utc = r.began_utc, f.backend = r.backend;
+  take_config(f, r.config);
+  f.parameters = whole(r.work, "parameters");
+  f.samples_per_epoch = whole(r.data, "train_samples");
+  f.bytes_a_step = number(r.comm, "bytes_a_step");
+}
+
+void take_machine(RunFacts& f) {
+  const fs::path file = f.path / "machine.json";
+  if (!fs::exists(file)) return;
+  const Json machine = read_json(file, Fault::store);
+  if (!machine.is_object()) return;
+  f.host = text(machine, "host");
+  const Json& device = part(machine, "device");
+  f.hardware = text(device, "name");
+  if (f.hardware.empty()) f.hardware = text(device, "kind");
+  f.memory_bytes = number(device, "memory_bytes");
+  if (!(f.memory_bytes > 0)) f.memory_bytes = number(machine, "memory_bytes");
+}
+
+double median_of(const std::vector<StepSample>& steps,
+                 double StepSample::*field) {
+  std::vector<double> values;
+  for (const StepSample& s : steps)
+    if (std::isfinite(s.*field)) values.push_back(s.*field);
+  return values.empty() ? std::nan("") : quantile(std::move(values), 0.5);
+}
+
+double imbalance_of(const std::vector<StepSample>& steps) {
+  std::map<std::int64_t, std::pair<double, double>> ranks;  // sum, count
+  for (const StepSample& s : steps) {
+    ranks[s.rank].first += s.forward_s + s.backward_s + s.optim_s;
+    ranks[s.rank].second += 1;
+  }
+  double sum = 0, slowest = 0;
+  for (const auto& [rank, work] : ranks) {
+    sum += work.first / work.second;
+    slowest = std::max(slowest, work.first / work.second);
+  }
+  const double each = sum / static_cast<double>(ranks.size());
+  return ranks.size() > 1 && each > 0 ? slowest / each - 1 : 0;
+}
+
+void take_steps(RunFacts& f, const Resampling& how) {
+  const fs::path file = f.path / "steps.csv";
+  if (!fs::exists(file)) return;
+  const std::vector<StepSample> steps = settled_steps(file);
+  for (const StepSample& s : steps)
+    if (s.rank == 0) f.step_s.push_back(s.step_s);
+  if (steps.empty()) return;
+  f.step = estimate_median(f.step_s, how);
+  f.pieces = {.data_s = median_of(steps, &StepSample::data_s),
+              .copy_s = median_of(steps, &StepSample::copy_s),
+              .forward_s = median_of(steps, &StepSample::forward_s),
+              .backward_s = median_of(steps, &StepSample::backward_s),
+              .exposed_comm_s = median_of(steps, &StepSample::exposed_comm_s),
+              .optim_s = median_of(steps, &StepSample::optim_s),
+              .wait_s = median_of(steps, &StepSample::wait_s),
+              .comm_s = median_of(steps, &StepSample::comm_s)};
+  f.imbalance = imbalance_of(steps);
+}
+
+// Where the step file was left behind, the record's medians stand in.
+void take_summary(RunFacts& f, const Json& summary) {
+  const double step = number(summary, "median_step_s");
+  if (f.timed() || !(step > 0)) return;
+  f.step = single_value(step);
+  f.step.count = static_cast<std::size_t>(whole(summary, "timed_steps"));
+  f.pieces = {.data_s = number(summary, "median_data_s"),
+              .copy_s = number(summary, "median_copy_s"),
+              .forward_s = number(summary, "median_forward_s"),
+              .backward_s = number(summary, "median_backward_s"),
+              .exposed_comm_s = number(summary, "median_exposed_comm_s"),
+              .optim_s = number(summary, "median_optim_s"),
+              .wait_s = number(summary, "median_wait_s"),
+              .comm_s = number(summary, "median_comm_s")};
+  f.notes.push_back("no steps.csv: a median without an interval");
+}
+
+void take_messages(RunFacts& f) {
+  const fs::path file = f.path / "comm.csv";
+  if (f.ranks < 2 || !fs::exists(file)) return;
+  double seconds = 0, moved = 0, best = 0;
+  for (const CommSample& m : read_comm(file)) {
+    const double took = m.end_s - m.begin_s;
+    if (!(took > 0) || !std::isfinite(m.bus_bytes_per_s)) continue;
+    seconds += took, moved += took * m.bus_bytes_per_s;
+    best = std::max(best, m.bus_bytes_per_s);
+  }
+  if (!(seconds > 0)) return;
+  f.bus_bytes_per_s = moved / seconds, f.peak_bus_bytes_per_s = best;
+}
+
+void take_epochs(RunFacts& f) {
+  const fs::path file = f.path / "epochs.csv";
+  if (fs::exists(file)) f.epochs = read_epochs(file);
+  std::vector<double> seconds;
+  for (const EpochSample& e : f.epochs) {
+    f.peak_memory_bytes =
+        std::max(f.peak_memory_bytes, static_cast<double>(e.peak_memory_bytes));
+    // The first epoch warms up.
+    if (e.epoch > f.epochs.front().epoch && e.seconds_with_loading > 0)
+      seconds.push_back(e.seconds_with_loading);
+  }
+  if (!seconds.empty()) {
+    f.epoch_s = quantile(std::move(seconds), 0.5);
+  } else if (f.timed() && f.steps_per_epoch() > 0) {
+    f.epoch_s = f.step.value * f.steps_per_epoch();
+    f.epoch_from_steps = true;
+  }
+}
+
+}  // namespace
+
+std::vector<StepSample> settled_steps(const fs::path& steps_csv) {
+  std::vector<StepSample> steps = read_steps(steps_csv);
+  if (steps.empty()) return steps;
+  const std::int64_t first = steps.front().epoch;
+  const bool later = std::ranges::any_of(
+      steps, [&](const StepSample& s) { return s.epoch > first; });
+  if (later) {
+    std::erase_if(steps, [&](const StepSample& s) { return s.epoch == first; });
+    return steps;
+  }
+  steps.erase(steps.begin(),
+              steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 10));
+  return steps;
+}
+
+double RunFacts::steps_per_epoch() const {
+  if (samples_per_epoch <= 0 || global_batch <= 0) return 0;
+  return std::ceil(static_cast<double>(samples_per_epoch) /
+                   static_cast<double>(global_batch));
+}
+
+RunFacts read_facts(const fs::path& path, const Resampling& how) {
+  RunFacts f{.path = path, .name = path.filename().string(), .status = {}};
+  Json summary = Json::object();
+  if (fs::exists(path / "record.json")) {
+    const RunRecord record = read_record(path / "record.json");
+    take_record(f, record);
+    summary = record.summary;
+  } else {
+    f.status = "half written";
+    f.reason = "no record.json";
+    take_config(f, to_json(RunFolder::open(path).config()));
+  }
+  take_machine(f);
+  take_steps(f, how);
+  take_summary(f, summary);
+  take_messages(f);
+  take_epochs(f);
+  if (f.step.count == 1) f.notes.push_back("one timed step: no interval");
+  return f;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a study needs to know of one run, from its folder: what it was, where
+// it ran, what a step took and where that time went.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyse/series.h"
+#include "lockstep/core/json.h"
+#include "lockstep/core/sample.h"
+
+namespace lockstep {
+
+// Medians of the settled steps, seconds; NaN: not measured. The pieces add up
+// to the step, hidden communication apart: it lies under compute.
+struct StepPieces {
+  double data_s = 0, copy_s = 0, forward_s = 0, backward_s = 0;
+  double exposed_comm_s = 0, optim_s = 0, wait_s = 0;
+  double comm_s = 0;  // all of it, hidden or not
+
+  double compute_s() const { return forward_s + backward_s + optim_s; }
+};
+
+struct RunFacts {
+  std::filesystem::path path;
+  std::string name;
+  std::string status;  // done, running, interrupted, failed, half written
+  std::string reason = {};
+  std::string command = {}, began_utc = {};
+  std::string model = {}, device = {}, strategy = {}, backend = {},
+              precision = {}, link = {};
+  bool emulated = false;
+  std::int64_t ranks = 1, per_rank = 0, global_batch = 0, seed = 0;
+  double lr = 0;
+  std::string host = {}, hardware = {};  // the machine and its device
+  std::int64_t parameters = 0, samples_per_epoch = 0;
+  double bytes_a_step = 0;
+
+  std::vector<double> step_s = {};  // settled steps of rank 0
+  Estimate step = {};
+  StepPieces pieces = {};
+  double imbalance = 0;        // slowest rank's compute over the mean, less 1
+  double bus_bytes_per_s = 0;  // of the run's messages, by their time
+  double peak_bus_bytes_per_s = 0;                 // of its best message
+  double peak_memory_bytes = 0, memory_bytes = 0;  // used, there
+  double epoch_s = 0;  // with loading; from steps where no epoch was whole
+  bool epoch_from_steps = false;
+  std::vector<EpochSample> epochs = {};
+  std::vector<std::string> notes = {};
+
+  bool timed() const { return step.value > 0; }
+  // Seconds an epoch of the whole data takes at this step time.
+  double steps_per_epoch() const;
+};
+
+// Steps that count, of all ranks: without the first epoch where there is
+// another, else without the first tenth, as summaries of records are made.
+std::vector<StepSample> settled_steps(const std::filesystem::path& steps_csv);
+
+// Error{Fault::store} for a folder that holds no run, a damaged file or a
+// record of a newer schema. A run without record.json is "half written":
+// what it says so far is read.
+RunFacts read_facts(const std::filesystem::path& path,
+                    const Resampling& how = {});
+
+}  // namespace lockstep

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/analyse/study_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "lockstep/analyse/study_ledger.h"
+#include "lockstep/core/error.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_run(const fs::path& path) {
+  return fs::is_regular_file(path / "config.toml") ||
+         fs::is_regular_file(path / "record.json");
+}
+
+// Run folders in or below, in order; a run holds no other.
+void find_runs(const fs::path& path, int depth, std::vector<fs::path>& out) {
+  if (is_run(path)) {
+    out.push_back(path);
+    return;
+  }
+  if (depth == 0) return;
+  std::vector<fs::path> below;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.is_directory()) below.push_back(entry.path());
+  std::ranges::sort(below);
+  for (const fs::path& folder : below) find_runs(folder, depth - 1, out);
+}
+
+struct Attempt {
+  std::optional<RunFacts> facts;
+  std::string complaint;
+};
+
+// With a thread for each core: ten thousand runs are read in seconds.
+std::vector<Attempt> read_all(const std::vector<fs::path>& paths) {
+  std::vector<Attempt> out(paths.size());
+  std::atomic<std::size_t> next = 0;
+  const Resampling how{.draws = paths.size() > 1000 ? 100 : 400};
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < paths.size();) try {
+        out[i].facts = read_facts(paths[i], {how.draws, i + 1});
+      } catch (const std::exception& e) {
+        out[i].complaint = e.what();
+      }
+  };
+  std::vector<std::jthread> helpers;
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned i = 1; i < std::min(cores, 8u) && paths.size() > 20; ++i)
+    helpers.emplace_back(work);
+  work();
+  return out;
+}
+
+std::string machine_of(const RunFacts& run) {
+  if (run.host.empty() && run.hardware.empty()) return "";
+  return run.hardware.empty() ? run.host : run.hardware + " (" + run.host + ")";
+}
+
+auto key_of(const RunFacts& r) {
+  return std::make_tuple(r.model, r.hardware, r.device, r.precision, r.strategy,
+                         r.emulated, r.link, r.lr, r.per_rank, r.global_batch,
+                         r.ranks);
+}
+
+template <class Value>
+double mean_of(const Study& study, const StudyPoint& point,
+               const Value& value) {
+  double sum = 0, count = 0;
+  for (const std::size_t i : point.runs) {
+    const double v = value(study.runs[i]);
+    if (std::isfinite(v)) sum += v, count += 1;
+  }
+  return count > 0 ? sum / count : std::nan("");
+}
+
+void fill(const Study& study, StudyPoint& point) {
+  const auto mean = [&](double StepPieces::*piece) {
+    return mean_of(study, point,
+                   [&](const RunFacts& r) { return r.pieces.*piece; });
+  };
+  std::vector<Estimate> steps;
+  for (const std::size_t i : point.runs)
+    if (study.runs[i].timed()) steps.push_back(study.runs[i].step);
+  if (!steps.empty()) point.step = pool(steps, {.seed = point.runs[0] + 1});
+  point.pieces = {.data_s = mean(&StepPieces::data_s),
+                  .copy_s = mean(&StepPieces::copy_s),
+                  .forward_s = mean(&StepPieces::forward_s),
+                  .backward_s = mean(&StepPieces::backward_s),
+                  .exposed_comm_s = mean(&StepPieces::exposed_comm_s),
+                  .optim_s = mean(&StepPieces::optim_s),
+                  .wait_s = mean(&StepPieces::wait_s),
+                  .comm_s = mean(&StepPieces::comm_s)};
+  const auto of = [&](double RunFacts::*field) {
+    return mean_of(study, point, [&](const RunFacts& r) { return r.*field; });
+  };
+  point.epoch_s = of(&RunFacts::epoch_s);
+  point.epoch_low_s = point.epoch_s * point.step.low / point.step.value;
+  point.epoch_high_s = point.epoch_s * point.step.high / point.step.value;
+  point.samples_per_s =
+      static_cast<double>(point.global_batch) / point.step.value;
+  point.imbalance = of(&RunFacts::imbalance);
+  point.bus_bytes_per_s = of(&RunFacts::bus_bytes_per_s);
+  point.peak_bus_bytes_per_s = of(&RunFacts::peak_bus_bytes_per_s);
+  point.peak_memory_bytes = of(&RunFacts::peak_memory_bytes);
+  point.bytes_a_step = of(&RunFacts::bytes_a_step);
+  point.best_val_accuracy = mean_of(study, point, [](const RunFacts& r) {
+    double best = std::nan("");
+    for (const EpochSample& e : r.epochs)
+      best = std::fmax(best, e.val_accuracy);
+    return best;
+  });
+}
+
+void sort_into_points(Study& study) {
+  std::map<decltype(key_of(study.runs[0])), std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < study.runs.size(); ++i)
+    groups[key_of(study.runs[i])].push_back(i);
+  for (auto& [key, runs] : groups) {
+    const RunFacts& r = study.runs[runs[0]];
+    StudyPoint point{.model = r.model,
+                     .strategy = r.strategy,
+                     .device = r.device,
+                     .hardware = r.hardware,
+                     .arm = {}};
+    point.ranks = r.ranks, point.per_rank = r.per_rank;
+    point.global_batch = r.global_batch;
+    if (r.emulated) point.origin = Origin::emulated;
+    point.runs = std::move(runs);
+    fill(study, point);
+    study.points.push_back(std::move(point));
+  }
+}
+
+void name_machines(Study& study) {
+  std::set<std::string> machines;
+  for (const RunFacts& run : study.runs)
+    if (const std::string m = machine_of(run); !m.empty()) machines.insert(m);
+  study.machines.assign(machines.begin(), machines.end());
+  if (machines.size() > 1)
+    study.notes.push_back(fmt::format(
+        "{} machines in one study: times of different machines are never "
+        "divided by each other",
+        machines.size()));
+}
+
+void note_statuses(Study& study) {
+  std::map<std::string, int> statuses;
+  int lost = 0;
+  for (const RunFacts& run : study.runs) {
+    if (run.status != "done") ++statuses[run.status];
+    lost += std::ranges::any_of(run.epochs, [](const EpochSample& e) {
+      return !std::isfinite(e.train_loss);
+    });
+  }
+  for (const auto& [status, count] : statuses)
+    study.notes.push_back(
+        fmt::format("{} of {} runs: {}", count, study.runs.size(), status));
+  if (lost > 0)
+    study.notes.push_back(
+        fmt::format("{} of {} runs diverged: their loss is not a number", lost,
+                    study.runs.size()));
+}
+
+}  // namespace
+
+std::string_view word(Origin origin) {
+  constexpr std::string_view kWords[] = {"measured", "emulated", "correctness",
+                                         "predicted", "failed"};
+  return kWords[static_cast<int>(origin)];
+}
+
+Study read_runs(std::span<const std::string> paths) {
+  Study study{.paths = {paths.begin(), paths.end()}};
+  std::vector<fs::path> found;
+  std::set<fs::path> named;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path))
+      throw Error(Fault::config, path, "is not a folder",
+                  "name a study folder, or run folders");
+    if (is_run(path)) named.insert(path);
+    find_runs(path, 3, found);
+  }
+  std::vector<Attempt> attempts = read_all(found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (attempts[i].facts)
+      study.runs.push_back(std::move(*attempts[i].facts));
+    else if (named.contains(found[i]))
+      throw Error(Fault::store, found[i].string(), attempts[i].complaint);
+    else
+      study.notes.push_back("left out: " + attempts[i].complaint);
+  }
+  if (study.runs.empty() && found.empty())
+    throw Error(Fault::config, study.paths.front(), "holds no run",
+                "a run folder holds config.toml and record.json; `lockstep "
+                "sweep` or `lockstep train` makes some");
+  sort_into_points(study);
+  name_machines(study);
+  note_statuses(study);
+  for (const std::string& path : paths) add_ledger(study, path);
+  if (study.points.empty())
+    throw Error(
+        Fault::store, study.paths.front(),
+        fmt::format("holds no run that can be read: {}", study.notes.front()));
+  return study;
+}
+
+}  // namespace lockstep
