@@ -16,6 +16,7 @@ std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);
 std::function<int()> summary(Options& options);
 std::function<int()> report(Options& options);
+std::function<int()> sweep(Options& options);
 std::function<int()> train(Options& options);
 std::function<int()> version(Options& options);
 

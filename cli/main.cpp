@@ -23,6 +23,8 @@ constexpr std::array kCommands = {
             lockstep::cli::batch},
     Command{"train", "train a recipe and record what it took",
             lockstep::cli::train},
+    Command{"sweep", "run a whole study: a grid of runs, resumable",
+            lockstep::cli::sweep},
     Command{"report", "what runs measured", lockstep::cli::report},
     Command{"compare", "is B slower than A, and how sure is that",
             lockstep::cli::compare},

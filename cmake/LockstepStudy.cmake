@@ -6,7 +6,7 @@ find_package(Ceres REQUIRED)
 find_package(Threads REQUIRED)
 
 set(LOCKSTEP_STUDY_FOLDERS core config plan hardware predict batch store
-                           analyse advise report serve)
+                           analyse advise sweep report serve)
 
 # All sources of some folders of lockstep/, found again when one is added.
 function(lockstep_sources out)

@@ -30,8 +30,9 @@ std::int64_t epoch_samples(const DataConfig& data) {
   return 0;
 }
 
-Subject from_recipe(const std::string& path) {
-  const RunConfig config = load_config(path, {});
+}  // namespace
+
+Subject subject_of(const RunConfig& config) {
   Subject out;
   out.from_recipe = true;
   out.plan = plan_work(with_own_sizes(config.model));
@@ -50,6 +51,8 @@ Subject from_recipe(const std::string& path) {
   q.epoch_samples = epoch_samples(config.data);
   return out;
 }
+
+namespace {
 
 Subject from_profile(const std::string& path) {
   Subject out;
@@ -88,7 +91,7 @@ Subject find_subject(const std::string& what) {
   const bool file = std::filesystem::is_regular_file(what, ignored);
   if (what.ends_with(".json") || (file && !what.ends_with(".toml")))
     return from_profile(what);
-  if (what.ends_with(".toml") || file) return from_recipe(what);
+  if (what.ends_with(".toml") || file) return subject_of(load_config(what, {}));
   return from_model(what);
 }
 

@@ -30,6 +30,8 @@ struct Subject {
 // `what` is a file where it ends in .toml or .json or exists, else a model.
 // Error{Fault::config} with the nearest model for a name that is none.
 Subject find_subject(const std::string& what);
+// What a recipe's settings ask for.
+Subject subject_of(const RunConfig& config);
 
 // The measured profile, or an estimate for the device.
 Workload workload_on(const Subject& subject, const DeviceSpec& device,

@@ -202,8 +202,8 @@ void finish_epoch(Session& s) {
   EpochSample row = row_of(s);
   if (epoch_done(s)) ++s.at.epoch, s.at.done = 0;
   const bool last = finished(s);
-  if (s.data.validation &&
-      (last || due(s.config.train.eval_every, row.epoch + 1))) {
+  const std::int64_t every = s.config.train.eval_every;
+  if (s.data.validation && every > 0 && (last || due(every, row.epoch + 1))) {
     const Evaluation e =
         evaluate(s.config, s.model, *s.data.validation, s.device, s.group);
     row.val_loss = e.loss, row.val_accuracy = e.accuracy;

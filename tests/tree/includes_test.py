@@ -18,6 +18,7 @@ USES = {
     "predict": ["plan", "hardware"],
     "analyse": ["store", "batch"],
     "advise": ["predict", "batch", "analyse"],
+    "sweep": ["predict", "batch", "analyse"],
     "report": tree.STUDY,
     "serve": tree.STUDY,
     # Kernels are loops over plain arrays and tensors; a device calls them.

@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOCKSTEP_BUILD", ROOT / "build"))
-STUDY = "core config plan hardware predict batch store analyse advise report serve".split()
+STUDY = "core config plan hardware predict batch store analyse advise sweep report serve".split()
 TRAIN = "device measure data model comm strategy optim kernels train cuda".split()
 
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockstep sweep RECIPE, lockstep sweep --resume DIR: a whole study.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/torch_version.h"
+#include "lockstep/core/clock.h"
+#include "lockstep/core/file.h"
+#include "lockstep/core/units.h"
+#include "lockstep/report/sweep_table.h"
+#include "lockstep/sweep/machine.h"
+#include "lockstep/sweep/sweep.h"
+
+namespace lockstep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Asked {
+  std::string recipe, out, resume, hardware;
+  bool dry_run = false, predict_missing = false;
+  double max_minutes = 0;
+  Format format = Format::text;
+};
+
+// The only mutable thing a signal handler may touch.
+std::atomic<int> stop_signal = 0;
+
+void on_signal(int number) { stop_signal = number; }
+
+// runs/<recipe>_<date>-<time>, as a run does.
+fs::path default_path(const std::string& recipe) {
+  std::string stamp = utc_now();
+  std::erase_if(stamp, [](char c) { return c == ':' || c == '-' || c == 'Z'; });
+  return fs::path("runs") / fmt::format("{}_{}",
+                                        fs::path(recipe).stem().string(),
+                                        stamp.replace(8, 1, "-"));
+}
+
+int dry_run(const Asked& asked) {
+  const fs::path recipe = asked.resume.empty()
+                              ? fs::path(asked.recipe)
+                              : fs::path(asked.resume) / "study.toml";
+  const StudyRecipe study = load_study(recipe);
+  std::vector<Point> points = points_of(study);
+  place_points(points, study.study, room_here(), asked.predict_missing);
+  const std::string& hardware =
+      asked.hardware.empty() ? study.study.hardware : asked.hardware;
+  std::vector<DryPoint> rows;
+  double total_s = 0;
+  for (Point& p : points) {
+    DryPoint row{.point = std::move(p)};
+    const PointMode mode = row.point.mode;
+    row.forecast = what_if(row.point, hardware);
+    row.runs = mode == PointMode::predicted ? 0
+               : mode == PointMode::timed || mode == PointMode::emulated
+                   ? static_cast<int>(study.study.min_repeats)
+                   : 1;
+    row.seconds = predicted_seconds(row.point, row.forecast, row.runs);
+    total_s += row.seconds;
+    rows.push_back(std::move(row));
+  }
+  print(dry_run_table(rows), asked.format);
+  fmt::print(stderr, "{} points, about {} (predicted); nothing was run\n",
+             rows.size(), format_seconds(total_s));
+  return 0;
+}
+
+StudyFolder folder_of(const Asked& asked) {
+  if (!asked.resume.empty()) return StudyFolder::open(asked.resume);
+  // Every mistake in the recipe shows before a folder is made.
+  points_of(load_study(asked.recipe));
+  return StudyFolder::create(
+      asked.out.empty() ? default_path(asked.recipe) : fs::path(asked.out),
+      read_file(asked.recipe, Fault::config));
+}
+
+std::string command_of(const Asked& asked) {
+  std::string out = "lockstep sweep";
+  if (!asked.recipe.empty()) out += " " + asked.recipe;
+  if (!asked.resume.empty()) out += " --resume " + asked.resume;
+  if (!asked.out.empty()) out += " --out " + asked.out;
+  if (asked.predict_missing) out += " --predict-missing";
+  if (!asked.hardware.empty()) out += " --hardware " + asked.hardware;
+  return out;
+}
+
+int say_end(const Asked& asked, const fs::path& path, SweepEnd end) {
+  print(sweep_table(read_study(path)), asked.format);
+  if (end == SweepEnd::finished) {
+    fmt::print(stderr, "study: {}\n", path.string());
+    return 0;
+  }
+  fmt::print(stderr, "stopped; go on with: lockstep sweep --resume {}\n",
+             path.string());
+  return end == SweepEnd::interrupted ? 128 + stop_signal : 0;
+}
+
+int run(const Asked& asked) {
+  if (asked.recipe.empty() == asked.resume.empty())
+    throw Error(Fault::config, "sweep", "needs a RECIPE or --resume DIR",
+                "try: lockstep sweep recipes/study_stevens_short.toml");
+  if (asked.max_minutes < 0)
+    throw Error(Fault::config, "--max-minutes", "is below zero");
+  if (asked.dry_run) return dry_run(asked);
+  if (loaded_torch_version().empty())
+    throw Error(Fault::config, "sweep",
+                "this is a study build, without the training half",
+                "--dry-run works here; build with -DLOCKSTEP_TRAIN=ON to run");
+  StudyFolder folder = folder_of(asked);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  const SweepEnd end =
+      sweep(folder, {.program = fs::read_symlink("/proc/self/exe"),
+                     .command = command_of(asked),
+                     .hardware = asked.hardware,
+                     .predict_missing = asked.predict_missing,
+                     .max_minutes = asked.max_minutes,
+                     .stop = &stop_signal});
+  return say_end(asked, folder.path(), end);
+}
+
+}  // namespace
+
+std::function<int()> sweep(Options& options) {
+  auto asked = std::make_shared<Asked>();
+  options.value("recipe", asked->recipe, "TOML file with a [grid]");
+  options.value("--out", asked->out,
+                "study folder, new or empty; default: runs/<recipe>_<date>");
+  options.value("--resume", asked->resume, "go on with this study folder");
+  options.flag("--dry-run", asked->dry_run,
+               "list the points with predicted time and memory, run nothing");
+  options.value("--max-minutes", asked->max_minutes,
+                "stop at the end of a run after so many minutes");
+  options.flag("--predict-missing", asked->predict_missing,
+               "predict the points this machine cannot run");
+  options.value("--hardware", asked->hardware,
+                "preset or file for predictions where nothing was measured");
+  options.format(asked->format);
+  return [asked] { return run(*asked); };
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A point on its way through a sweep: what the ledger says of it, what its runs
+// measured, whether it needs another. No process is started here.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/store/study_folder.h"
+#include "lockstep/sweep/points.h"
+#include "lockstep/sweep/result.h"
+
+namespace lockstep {
+
+struct Job {
+  Point point;
+  std::vector<RunTimes> times = {};  // timed, emulated: of each finished run
+  int runs = 0;                      // finished
+  double seconds = 0;                // of all finished runs
+  bool failed = false, settled = false, predicted = false;
+
+  bool repeats() const {
+    return point.mode == PointMode::timed || point.mode == PointMode::emulated;
+  }
+  // Nothing is left to do for it.
+  bool over() const;
+  // In round 1, 2, …: it has not had that many runs yet.
+  bool wants_run(int round) const;
+  // Runs it will still have, at the least.
+  int runs_left(const StudyConfig& study) const;
+  // Enough runs for the interval asked for, or as many as may be.
+  bool can_settle(const StudyConfig& study) const;
+};
+
+// The jobs of a study, with what the ledger knows of them.
+std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
+                         const std::filesystem::path& folder,
+                         const StudyConfig& study);
+
+// Positions of the jobs, in another order each round: a machine that slows
+// down in the afternoon must not slow down the last points alone.
+std::vector<std::size_t> order_of_round(std::size_t jobs, int round);
+
+}  // namespace lockstep

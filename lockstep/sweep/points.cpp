@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/sweep/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lockstep/batch/learning_rate_rules.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kLongestId = 60;
+
+// A value as part of a folder's name.
+std::string slug(const Json& value) {
+  std::string text =
+      value.is_string() ? value.get<std::string>() : value.dump();
+  for (char& c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' &&
+        c != '_')
+      c = '_';
+  return text;
+}
+
+// What a reader looks for first stands first.
+std::vector<std::string> id_names(const StudyRecipe& recipe) {
+  std::vector<std::string> out;
+  for (const char* name : {"model.kind", "strategy.kind", "comm.ranks"})
+    if (std::ranges::find(recipe.varied, name) != recipe.varied.end())
+      out.push_back(name);
+  for (const std::string& name : recipe.varied)
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  return out;
+}
+
+std::string id_of(const StudyRecipe& recipe, std::size_t index) {
+  const int width =
+      static_cast<int>(std::to_string(recipe.places.size()).size());
+  std::string id = fmt::format("{:0{}}", index + 1, width);
+  for (const std::string& name : id_names(recipe))
+    id += "-" + slug(recipe.places[index].settings[name]);
+  return id.substr(0, kLongestId);
+}
+
+std::string derive_lr(PointConfig& c) {
+  const auto batch = static_cast<double>(global_batch_of(c.run));
+  const double lr = c.derive.lr_base;
+  const auto base = static_cast<double>(c.derive.lr_base_batch);
+  switch (c.derive.lr_rule) {
+    case LrRule::as_given:
+      return "";
+    case LrRule::fixed:
+      c.run.optim.lr = lr;
+      return "fixed";
+    case LrRule::linear:
+      c.run.optim.lr = linear_lr(lr, base, batch);
+      return "linear";
+    case LrRule::square_root:
+      c.run.optim.lr = square_root_lr(lr, base, batch);
+      return "square_root";
+    case LrRule::legw: {
+      const Legw rule = legw(lr, c.run.optim.warmup_epochs, base, batch);
+      c.run.optim.lr = rule.lr;
+      c.run.optim.warmup_epochs = rule.warmup_epochs;
+      return "legw";
+    }
+  }
+  return "";
+}
+
+// A timed run: a few steps, nothing beside them.
+void shorten(RunConfig& config, const StudyConfig& study) {
+  config.train.steps = study.warmup_steps + study.timed_steps;
+  config.train.eval_every = 0;
+  config.store.checkpoint = false;
+  config.measure.record = true;
+  config.measure.every = 1;
+}
+
+Point point_of(const StudyRecipe& recipe, std::size_t index) {
+  const GridPlace& place = recipe.places[index];
+  Point point{.id = id_of(recipe, index),
+              .settings = place.settings,
+              .arm = {},
+              .config = {},
+              .why = {}};
+  PointConfig config = place.config;
+  try {
+    point.arm = derive_lr(config);
+    if (recipe.study.measure == StudyMeasure::time)
+      shorten(config.run, recipe.study);
+    validate(config.run);
+  } catch (const Error& e) {
+    std::string settings;
+    for (const std::string& name : recipe.varied)
+      settings += fmt::format(" {}={}", name, place.settings[name].dump());
+    throw Error(Fault::config, "point" + settings, e.what(),
+                "leave it out with [[exclude]]" +
+                    (e.hint().empty() ? "" : ", or: " + e.hint()));
+  }
+  if (!point.arm.empty()) point.settings["optim.lr"] = config.run.optim.lr;
+  point.config = std::move(config.run);
+  return point;
+}
+
+// More replicas than there are places to run them, or none to run one.
+std::string why_no_room(const RunConfig& c, const Room& room) {
+  const std::int64_t ranks = c.comm.ranks;
+  const std::int64_t threads = std::max<std::int64_t>(c.train.threads, 1);
+  if (c.train.device == "cpu")
+    return ranks * threads > room.cores
+               ? fmt::format("ranks x threads {} x {}, cores {}", ranks,
+                             threads, room.cores)
+               : "";
+  const int gpus =
+      c.train.device == "cuda" ? room.gpus : std::min(room.gpus, 1);
+  return ranks > gpus ? fmt::format("ranks {}, GPUs {}", ranks, gpus) : "";
+}
+
+}  // namespace
+
+std::string_view word(PointMode mode) {
+  switch (mode) {
+    case PointMode::timed:
+      return "timed";
+    case PointMode::train:
+      return "train";
+    case PointMode::emulated:
+      return "emulated";
+    case PointMode::correctness:
+      return "correctness";
+    case PointMode::predicted:
+      return "predicted";
+  }
+  return "";
+}
+
+std::int64_t global_batch_of(const RunConfig& c) {
+  return c.batch.global > 0
+             ? c.batch.global
+             : c.batch.per_rank * c.comm.ranks * c.batch.accumulate;
+}
+
+std::vector<Point> points_of(const StudyRecipe& recipe) {
+  std::vector<Point> out;
+  for (std::size_t i = 0; i < recipe.places.size(); ++i)
+    out.push_back(point_of(recipe, i));
+  return out;
+}
+
+void place_points(std::vector<Point>& points, const StudyConfig& study,
+                  const Room& room, bool predict_missing) {
+  for (Point& p : points) {
+    p.mode = study.measure == StudyMeasure::time ? PointMode::timed
+                                                 : PointMode::train;
+    p.why.clear();
+    if (p.config.comm.kind == CommKind::emulated) {
+      p.why = fmt::format("one real rank, {} between {} modelled",
+                          p.config.comm.link, p.config.comm.ranks);
+      if (p.mode == PointMode::timed) p.mode = PointMode::emulated;
+      continue;
+    }
+    p.why = why_no_room(p.config, room);
+    if (p.why.empty()) continue;
+    if (predict_missing)
+      p.mode = PointMode::predicted;
+    else if (p.mode == PointMode::timed)
+      p.mode = PointMode::correctness;
+  }
+}
+
+Json axes_of(const Point& point) {
+  const RunConfig& c = point.config;
+  const std::int64_t global = global_batch_of(c);
+  return {
+      {"model", word(c, "model.kind")},
+      {"strategy", word(c, "strategy.kind")},
+      {"ranks", c.comm.ranks},
+      {"global_batch", global},
+      {"per_rank", static_cast<double>(global) /
+                       static_cast<double>(c.comm.ranks * c.batch.accumulate)},
+      {"seed", c.train.seed},
+      {"device", c.train.device},
+      {"arm", point.arm}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lockstep sweep` without running anything: the list of points, and what is wrong with a grid."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program import ROOT, lockstep
+
+RECIPE = """
+[study]
+timed_steps = 10
+warmup_steps = 2
+hardware = "4x1080ti"
+[model]
+kind = "linear"
+[data]
+kind = "digits"
+split = "all"
+[train]
+device = "cuda"
+[derive]
+lr_base = 0.1
+lr_base_batch = 32
+lr_rule = "linear"
+[[grid]]
+batch.global = [20, 100]
+[[grid]]
+strategy.kind = "ddp"
+comm.ranks = [2, 4]
+batch.global = [20, 100]
+[[exclude]]
+comm.ranks = 4
+batch.global = 20
+"""
+GOLDEN = """\
+point,model,strategy,ranks,global_batch,mode,runs
+1-single-1-20,linear,single,1,20,predicted,0
+2-single-1-100,linear,single,1,100,predicted,0
+3-ddp-2-20,linear,ddp,2,20,predicted,0
+4-ddp-2-100,linear,ddp,2,100,predicted,0
+5-ddp-4-100,linear,ddp,4,100,predicted,0
+"""
+
+
+class DryRun(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.recipe = pathlib.Path(self.dir.name) / "study.toml"
+
+    def sweep(self, text, *options):
+        self.recipe.write_text(text)
+        return lockstep("sweep", self.recipe, "--dry-run", *options, cwd=self.dir.name,
+                        env={"CUDA_VISIBLE_DEVICES": ""})
+
+    def test_it_lists_the_points_with_predicted_time_and_memory(self):
+        done = self.sweep(RECIPE, "--predict-missing", "--csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head = [",".join(line.split(",")[:7]) for line in done.stdout.splitlines()]
+        rows = json.loads(self.sweep(RECIPE, "--predict-missing", "--json").stdout)["rows"]
+        if not any(r["mode"] == "timed" for r in rows):  # a machine without GPUs
+            self.assertEqual("\n".join(head) + "\n", GOLDEN)
+        for row in rows:
+            self.assertGreater(row["predicted_step_s"], 0)
+            self.assertGreater(row["predicted_memory_bytes"], 12102220 * 4)
+            self.assertEqual(row["predicted_for"], "4x1080ti")
+        self.assertIn("predicted", done.stderr)
+        self.assertEqual(list(pathlib.Path(self.dir.name).iterdir()), [self.recipe])
+
+    def test_every_recipe_of_a_study_is_one(self):
+        recipes = sorted((ROOT / "recipes").glob("study_*.toml"))
+        self.assertGreaterEqual(len(recipes), 10)
+        for recipe in recipes:
+            with self.subTest(recipe=recipe.name):
+                done = lockstep("sweep", recipe, "--dry-run", "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertGreater(len(json.loads(done.stdout)["rows"]), 3)
+
+    def test_each_mistake_is_one_error_before_anything_is_made(self):
+        for text, said in [
+                (RECIPE.replace("comm.ranks = [2, 4]", "comm.ranks = []"), "an empty list"),
+                (RECIPE.replace("comm.ranks = [2, 4]", "comm.rank = [2]"), "did you mean"),
+                (RECIPE.replace("comm.ranks = 4", "comm.ranks = 9"), "matches no point"),
+                (RECIPE.replace('strategy.kind = "ddp"', ""), "single trains on one rank"),
+                (RECIPE.replace("[study]", "[studdy]"), "did you mean 'study'"),
+                ("[model]\nkind = \"linear\"\n", "has no [grid]"),
+                ("[grid]\nbatch.global = [1, 2\n", "study.toml:"),
+                ("[grid]\nbatch.global = 1979-05-27\n", "study.toml:2:7")]:
+            with self.subTest(said=said):
+                self.recipe.write_text(text)
+                done = lockstep("sweep", self.recipe, "--out", "new", cwd=self.dir.name)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                # In a study build the verb itself is refused; the list is not.
+                dry = self.sweep(text)
+                self.assertEqual(dry.returncode, 2, dry.stderr)
+                self.assertIn(said, dry.stderr)
+                self.assertFalse((pathlib.Path(self.dir.name) / "new").exists())
+
+    def test_a_run_cannot_be_made_of_a_study_nor_a_study_of_nothing(self):
+        self.recipe.write_text(RECIPE)
+        done = lockstep("config", self.recipe)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("lockstep sweep", done.stderr)
+        self.assertEqual(lockstep("sweep").returncode, 2)
+        self.assertEqual(lockstep("sweep", "--resume", "/nowhere", "--dry-run").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sweep with a stand-in for `lockstep train`: a script that writes a run
+// folder, or hangs, crashes, runs out of memory, as the point's seed says.
+#include "lockstep/sweep/sweep.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "lockstep/core/clock.h"
+#include "lockstep/core/file.h"
+#include "lockstep/store/samples_csv.h"
+#include "lockstep/sweep/child.h"
+#include "lockstep/sweep/forecast.h"
+#include "tests/store/temp_dir.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A step takes 10 ms, on seed 7 longer with every run.
+constexpr const char* kTrainer = R"(#!/bin/bash
+echo "$@" >> "$(dirname "$0")/calls"
+recipe=$2; out=$4
+seed=$(sed -n 's/^seed = //p' "$recipe")
+batch=$(sed -n 's/^global = //p' "$recipe")
+case $seed in
+  11) sleep 60;;
+  12) echo "lockstep: cpu: out of memory: the run does not fit" >&2; exit 4;;
+  13) kill -SEGV $$;;
+  14) echo "lockstep: rank 1: was lost" >&2; exit 5;;
+  15) exit 0;;
+esac
+mkdir -p "$out"; cp "$recipe" "$out/config.toml"
+step=0.01
+[ "$seed" = 7 ] && step=0.0$(( 10 + 20 * $(basename "$out") ))
+echo "@HEAD@" > "$out/steps.csv"
+for i in 0 1 2 3 4 5 6 7; do
+  echo "$i,0,0,$batch,0,0,0,0,0,0,0,0,0,$step,1.5" >> "$out/steps.csv"
+done
+cat > "$out/record.json" <<END
+{"schema":1,"status":"done","reason":"","command":"","began_utc":"","ended_utc":"",
+"backend":"threads","versions":{},"config":{},"data":{"train_samples":100},"work":{},
+"comm":{},"summary":{"peak_memory_bytes":1000,"final_val_accuracy":0.5}}
+END
+touch "$out/DONE"
+)";
+
+struct Place {
+  TempDir dir;
+  fs::path program = dir.path / "trainer";
+  fs::path study = dir.path / "study";
+
+  Place() {
+    std::string script = kTrainer;
+    script.replace(script.find("@HEAD@"), 6, steps_head(false));
+    write_file(program, script);
+    ::chmod(program.c_str(), 0755);
+  }
+  StudyFolder create(const std::string& toml) const {
+    return StudyFolder::create(study, toml);
+  }
+  std::vector<std::string> calls() const {
+    std::vector<std::string> out;
+    std::ifstream in(dir.path / "calls");
+    for (std::string line; std::getline(in, line);) out.push_back(line);
+    return out;
+  }
+  StudyState state() const { return read_study(study); }
+  SweepEnd run(StudyFolder& folder, SweepOrder order = {}) const {
+    order.program = program;
+    return sweep(folder, order);
+  }
+};
+
+std::string recipe(const std::string& seeds, const std::string& study = "") {
+  return "[study]\nwarmup_steps = 2\ntimed_steps = 6\n" + study +
+         "[batch]\nglobal = 10\n[grid]\ntrain.seed = [" + seeds + "]\n";
+}
+
+TEST(Sweep, RunsEachPointUntilItsMedianIsKnown) {
+  const Place place;
+  StudyFolder folder = place.create(recipe("1, 2"));
+  EXPECT_EQ(place.run(folder), SweepEnd::finished);
+  const StudyState state = place.state();
+  ASSERT_EQ(state.points.size(), 2u);
+  EXPECT_TRUE(state.complete);
+  for (const PointState& p : state.points) {
+    EXPECT_EQ(p.runs.size(), 3u);
+    EXPECT_EQ(p.settled["within"], true);
+    EXPECT_DOUBLE_EQ(p.settled["median_step_s"], 0.01);
+    EXPECT_DOUBLE_EQ(p.settled["epoch_s"], 0.1);
+    // Six steps a run count, two warm up.
+    EXPECT_EQ(p.settled["samples"], 18);
+  }
+}
+
+TEST(Sweep, RepeatsAreInterleaved) {
+  const Place place;
+  StudyFolder folder = place.create(recipe("1, 2, 3"));
+  place.run(folder);
+  const auto calls = place.calls();
+  ASSERT_EQ(calls.size(), 9u);
+  for (std::size_t round = 0; round < 3; ++round)
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(
+          calls[3 * round + i].ends_with("/" + std::to_string(round + 1)))
+          << calls[3 * round + i];
+}
+
+TEST(Sweep, SaysWhenThePrecisionWasNotReached) {
+  const Place place;
+  StudyFolder folder = place.create(recipe("7", "max_repeats = 4\n"));
+  place.run(folder);
+  const PointState p = place.state().points.front();
+  EXPECT_EQ(p.runs.size(), 4u);
+  EXPECT_EQ(p.settled["within"], false);
+  EXPECT_GT(p.settled["half_width"], 0.02);
+}
+
+TEST(Sweep, EveryKindOfFailureCostsItsPointAlone) {
+  const Place place;
+  StudyFolder folder =
+      place.create(recipe("1, 11, 12, 13, 14, 15, 2", "deadline_s = 0.5\n"));
+  const double begin = now_s();
+  EXPECT_EQ(place.run(folder), SweepEnd::finished);
+  EXPECT_LT(now_s() - begin, 20);
+  const StudyState state = place.state();
+  std::vector<std::string> whys;
+  for (const PointState& p : state.points)
+    whys.push_back(p.failures.empty() ? "" : p.failures[0].why);
+  EXPECT_EQ(whys,
+            (std::vector<std::string>{"", "deadline", "does not fit", "crashed",
+                                      "lost rank", "store", ""}));
+  EXPECT_EQ(state.points[0].runs.size(), 3u);
+  EXPECT_EQ(state.points[6].runs.size(), 3u);
+  EXPECT_NE(state.points[2].failures[0].message.find("does not fit"),
+            std::string::npos);
+}
+
+TEST(Sweep, GoesOnWhereTimeRanOutAndRepeatsNothing) {
+  const Place place;
+  {
+    StudyFolder folder = place.create(recipe("1, 2, 12"));
+    EXPECT_EQ(place.run(folder, {.max_minutes = 1e-9}), SweepEnd::out_of_time);
+    EXPECT_EQ(place.calls().size(), 0u);
+  }
+  for (int i = 0; i < 20; ++i) {
+    StudyFolder folder = StudyFolder::open(place.study);
+    // Long enough for a run or two.
+    if (place.run(folder, {.max_minutes = 0.1 / 60}) == SweepEnd::finished)
+      break;
+  }
+  const auto calls = place.calls();
+  EXPECT_EQ(calls.size(), 7u);
+  const StudyState state = place.state();
+  EXPECT_EQ(state.points[0].runs.size(), 3u);
+  EXPECT_EQ(state.points[2].failures.size(), 1u);
+}
+
+TEST(Sweep, ARunThatEndedWithoutItsLineInTheLedgerIsNotRepeated) {
+  const Place place;
+  {
+    StudyFolder folder = place.create(recipe("1"));
+    place.run(folder);
+  }
+  // As if killed after the second run's end: its line and all later are gone.
+  std::string text = read_file(place.study / "ledger.jsonl", Fault::store);
+  std::size_t cut = text.find("\"done\"");
+  cut = text.find("\"done\"", cut + 1);
+  write_file(place.study / "ledger.jsonl",
+             text.substr(0, text.rfind('\n', cut) + 1));
+  StudyFolder folder = StudyFolder::open(place.study);
+  place.run(folder);
+  EXPECT_EQ(place.calls().size(), 3u);
+  EXPECT_EQ(place.state().points[0].runs.size(), 3u);
+}
+
+TEST(Sweep, PointsBeyondTheMachineArePredictedWhenAsked) {
+  const Place place;
+  StudyFolder folder = place.create(
+      "[study]\nwarmup_steps = 2\ntimed_steps = 6\n[strategy]\nkind = \"ddp\"\n"
+      "[grid]\nbatch.global = 10000\ncomm.ranks = [1, 4096]\n");
+  EXPECT_EQ(place.run(folder, {.predict_missing = true}), SweepEnd::finished);
+  const StudyState state = place.state();
+  EXPECT_EQ(state.points[1].mode, "predicted");
+  EXPECT_TRUE(state.points[1].runs.empty());
+  EXPECT_GT(state.points[1].predicted["step_s"], 0);
+  EXPECT_EQ(state.points[1].predicted["from"], "a guess at this machine");
+}
+
+TEST(Sweep, WithoutBeingAskedTheyAreRunButNotTimed) {
+  const Place place;
+  StudyFolder folder = place.create(
+      "[study]\nwarmup_steps = 2\ntimed_steps = 6\n[strategy]\nkind = \"ddp\"\n"
+      "[grid]\nbatch.global = 10000\ncomm.ranks = 4096\n");
+  place.run(folder);
+  const PointState p = place.state().points.front();
+  EXPECT_EQ(p.mode, "correctness");
+  ASSERT_EQ(p.runs.size(), 1u);
+  EXPECT_FALSE(p.runs[0].timed);
+  EXPECT_TRUE(p.settled.is_null());
+}
+
+TEST(StudyFit, PredictsMoreRanksFromMeasuredOnes) {
+  // Compute 1 ms a sample, exchange of 20 ms a step: made up, exactly fitted.
+  const StudyRecipe recipe = parse_study(
+      "[strategy]\nkind = \"ddp\"\n[data]\nsynthetic_samples = 1000\n[grid]\n"
+      "batch.global = [20, 40, 80, 160]\ncomm.ranks = [1, 2, 4]\n",
+      "s.toml");
+  const std::vector<Point> points = points_of(recipe);
+  const auto epoch_s = [](const Point& p) {
+    const auto batch = static_cast<double>(p.config.batch.global);
+    const auto ranks = static_cast<double>(p.config.comm.ranks);
+    return std::ceil(1000 / batch) *
+           (1e-3 * std::ceil(batch / ranks) + (ranks > 1 ? 0.02 : 0));
+  };
+  std::vector<MeasuredPoint> measured;
+  for (const Point& p : points)
+    if (p.config.comm.ranks < 4) measured.push_back({&p, epoch_s(p), 1000});
+  const StudyFit fit(measured);
+  for (const Point& p : points)
+    if (p.config.comm.ranks == 4) {
+      const auto f = fit.of(p);
+      ASSERT_TRUE(f.has_value());
+      EXPECT_NEAR(f->epoch_s / epoch_s(p), 1, 0.15) << p.id;
+    }
+}
+
+TEST(Child, EndsWithItsDeadlineAndTellsItsLastWords) {
+  const TempDir dir;
+  const ChildEnd end = run_child(
+      {.command = {"/bin/sh", "-c",
+                   "echo start; echo 'lockstep: here: is wrong' >&2; sleep 30"},
+       .log = dir.path / "log",
+       .deadline_s = 0.2});
+  EXPECT_TRUE(end.late);
+  EXPECT_LT(end.seconds, 5);
+  EXPECT_EQ(end.last_words, "here: is wrong");
+  EXPECT_EQ(why_failed(end, false), "deadline");
+}
+
+TEST(Child, AProgramThatIsNotThereIsAFailureNotAnError) {
+  const TempDir dir;
+  const ChildEnd end =
+      run_child({.command = {"/nowhere/lockstep"}, .log = dir.path / "log"});
+  EXPECT_EQ(why_failed(end, false), "crashed");
+}
+
+}  // namespace
+}  // namespace lockstep
