@@ -1,29 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep report RUN…: what runs measured.
+// lockstep report STUDY|RUN...: what runs measured and what follows from it,
+// on the screen, as CSV, JSON, Markdown or one HTML page.
 #include <cstdio>
 #include <memory>
 
 #include "cli/commands.h"
 #include "lockstep/core/error.h"
+#include "lockstep/core/file.h"
+#include "lockstep/report/markdown.h"
+#include "lockstep/report/page.h"
 #include "lockstep/report/run_report.h"
+#include "lockstep/report/study_document.h"
+#include "lockstep/store/study_folder.h"
 
 namespace lockstep::cli {
 namespace {
 
 struct Asked {
   std::vector<std::string> runs;
+  std::string html;
+  bool markdown = false;
   Format format = Format::text;
 };
 
-int run(const Asked& asked) {
+void check(const Asked& asked) {
   if (asked.runs.empty())
-    throw Error(Fault::config, "report", "needs a run folder");
-  std::vector<RunView> views;
-  for (const std::string& path : asked.runs) views.push_back(read_run(path));
-  if (asked.format == Format::text && views.size() == 1)
-    std::fputs(to_text(views[0]).c_str(), stdout);
-  else
-    print(runs_table(views), asked.format);
+    throw Error(Fault::config, "report", "needs a study or a run folder");
+  if (asked.markdown && asked.format != Format::text)
+    throw Error(Fault::config, "--markdown",
+                "one of --markdown, --csv and --json at a time");
+}
+
+// One finished run on a screen is told by itself.
+bool is_one_run(const Asked& asked) {
+  return asked.runs.size() == 1 && asked.format == Format::text &&
+         !asked.markdown && asked.html.empty() && !is_study(asked.runs[0]) &&
+         std::filesystem::exists(std::filesystem::path(asked.runs[0]) /
+                                 "record.json");
+}
+
+void write_page(const std::string& file, const Json& document) {
+  // First, so that nothing is written when it is missing.
+  const std::string plotly = read_file(find_plotly(), Fault::config);
+  write_file(file, report_page(document, plotly));
+  std::fprintf(stderr, "# page: %s\n", file.c_str());
+}
+
+int run(const Asked& asked) {
+  check(asked);
+  if (is_one_run(asked)) {
+    std::fputs(to_text(read_run(asked.runs[0])).c_str(), stdout);
+    return 0;
+  }
+  const Study study = read_runs(asked.runs);
+  if (asked.format == Format::csv) {
+    print(runs_table(study), asked.format);
+    if (asked.html.empty()) return 0;
+  }
+  const StudyFindings findings = find_out(study);
+  const std::vector<StudyAnswer> answers = answers_of(study, findings.scaling);
+  if (asked.format == Format::json || !asked.html.empty()) {
+    const Json document = study_document(study, findings, answers);
+    if (!asked.html.empty()) write_page(asked.html, document);
+    if (asked.format == Format::json)
+      std::printf("%s\n", document.dump(2).c_str());
+  }
+  if (asked.markdown)
+    std::fputs(study_markdown(study, findings, answers).c_str(), stdout);
+  else if (asked.format == Format::text)
+    std::fputs(study_text(study, findings, answers).c_str(), stdout);
   return 0;
 }
 
@@ -31,7 +76,10 @@ int run(const Asked& asked) {
 
 std::function<int()> report(Options& options) {
   auto asked = std::make_shared<Asked>();
-  options.list("runs", asked->runs, "run folders");
+  options.list("runs", asked->runs, "study folders or run folders");
+  options.value("--html", asked->html,
+                "write a page with figures to this file");
+  options.flag("--markdown", asked->markdown, "print Markdown");
   options.format(asked->format);
   return [asked] { return run(*asked); };
 }

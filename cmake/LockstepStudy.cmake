@@ -41,3 +41,10 @@ foreach(name table_constants table_workloads)
   lockstep_embed(lockstep_study ${name}
                  ${PROJECT_SOURCE_DIR}/lockstep/predict/${name}.csv)
 endforeach()
+# The page of a report: web/<file> is embedded::page_<name>.
+foreach(part html=report.html css=report.css figures=figures.js script=report.js)
+  string(REPLACE "=" ";" pair ${part})
+  list(GET pair 0 name)
+  list(GET pair 1 file)
+  lockstep_embed(lockstep_study page_${name} ${PROJECT_SOURCE_DIR}/web/${file})
+endforeach()

@@ -91,6 +91,22 @@ foreach(folder IN LISTS outside)
   endforeach()
 endforeach()
 
+# The pages in a real browser. Without one the tests are listed as not run.
+find_program(LOCKSTEP_CHROMIUM chromium)
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/web/*_test.py)
+foreach(script IN LISTS scripts)
+  get_filename_component(name ${script} NAME_WE)
+  add_test(NAME web/${name} COMMAND ${Python3_EXECUTABLE} ${script} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(
+    web/${name} PROPERTIES ENVIRONMENT
+    "LOCKSTEP_BIN=$<TARGET_FILE:lockstep_cli>;LOCKSTEP_CHROMIUM=${LOCKSTEP_CHROMIUM};PYTHONDONTWRITEBYTECODE=1")
+  lockstep_label(web/${name} web lockstep_cli 1)
+  if(NOT LOCKSTEP_CHROMIUM)
+    message(STATUS "web/${name} will not run: there is no chromium here")
+    set_tests_properties(web/${name} PROPERTIES DISABLED TRUE)
+  endif()
+endforeach()
+
 if(TARGET comm_mpi_program AND NOT LOCKSTEP_SANITIZE)
   add_test(NAME comm/mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/comm/mpi_group_test.py)
   set_tests_properties(

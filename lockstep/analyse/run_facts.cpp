@@ -197,11 +197,10 @@ double RunFacts::steps_per_epoch() const {
 
 RunFacts read_facts(const fs::path& path, const Resampling& how) {
   RunFacts f{.path = path, .name = path.filename().string(), .status = {}};
-  Json summary = Json::object();
   if (fs::exists(path / "record.json")) {
     const RunRecord record = read_record(path / "record.json");
     take_record(f, record);
-    summary = record.summary;
+    f.summary = record.summary;
   } else {
     f.status = "half written";
     f.reason = "no record.json";
@@ -209,7 +208,7 @@ RunFacts read_facts(const fs::path& path, const Resampling& how) {
   }
   take_machine(f);
   take_steps(f, how);
-  take_summary(f, summary);
+  take_summary(f, f.summary);
   take_messages(f);
   take_epochs(f);
   if (f.step.count == 1) f.notes.push_back("one timed step: no interval");

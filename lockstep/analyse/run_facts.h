@@ -33,6 +33,7 @@ struct RunFacts {
   std::string model = {}, device = {}, strategy = {}, backend = {},
               precision = {}, link = {};
   bool emulated = false;
+  std::string mode = {}, arm = {};  // what its study says of it
   std::int64_t ranks = 1, per_rank = 0, global_batch = 0, seed = 0;
   double lr = 0;
   std::string host = {}, hardware = {};  // the machine and its device
@@ -49,6 +50,7 @@ struct RunFacts {
   double epoch_s = 0;  // with loading; from steps where no epoch was whole
   bool epoch_from_steps = false;
   std::vector<EpochSample> epochs = {};
+  Json summary = Json::object();  // as its record holds it
   std::vector<std::string> notes = {};
 
   bool timed() const { return step.value > 0; }

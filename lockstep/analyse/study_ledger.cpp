@@ -1,8 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/analyse/study_ledger.h"
 
-namespace lockstep {
+#include <fmt/format.h>
 
-void add_ledger(Study&, const std::filesystem::path&) {}
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lockstep/store/study_folder.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+double number(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : std::nan("");
+}
+
+std::int64_t whole(const Json& object, const char* field) {
+  const double value = number(object, field);
+  return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
+}
+
+std::string text(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                     : "";
+}
+
+// The device that points of this model ran on, when there was one only:
+// predictions from measured points are about it.
+std::string hardware_of(const Study& study, const std::string& model) {
+  std::string found;
+  for (const RunFacts& run : study.runs) {
+    if (run.model != model || run.hardware == found) continue;
+    if (!found.empty()) return "";
+    found = run.hardware;
+  }
+  return found;
+}
+
+StudyPoint point_of(const Study& study, const PointState& state) {
+  const Json& axes = state.axes;
+  StudyPoint point{.model = text(axes, "model"),
+                   .strategy = text(axes, "strategy"),
+                   .device = text(axes, "device"),
+                   .hardware = {},
+                   .arm = text(axes, "arm")};
+  point.hardware = hardware_of(study, point.model);
+  point.ranks = std::max<std::int64_t>(1, whole(axes, "ranks"));
+  point.global_batch = whole(axes, "global_batch");
+  point.per_rank = whole(axes, "per_rank");
+  return point;
+}
+
+StudyPoint predicted_point(const Study& study, const PointState& state) {
+  StudyPoint point = point_of(study, state);
+  const Json& p = state.predicted;
+  point.origin = Origin::predicted;
+  point.step = single_value(number(p, "step_s"));
+  point.step.count = 0;
+  point.epoch_s = number(p, "epoch_s");
+  point.epoch_low_s = number(p, "lo90_s");
+  point.epoch_high_s = number(p, "hi90_s");
+  point.samples_per_s =
+      static_cast<double>(point.global_batch) / point.step.value;
+  point.peak_memory_bytes = number(p, "memory_bytes");
+  point.why = "predicted from " + text(p, "from");
+  return point;
+}
+
+StudyPoint failed_point(const Study& study, const PointState& state) {
+  StudyPoint point = point_of(study, state);
+  point.origin = Origin::failed;
+  point.step = single_value(std::nan(""));
+  point.why = state.failures.back().why;
+  return point;
+}
+
+}  // namespace
+
+void mark_runs(Study& study, const fs::path& folder) {
+  if (!is_study(folder)) return;
+  const StudyState state = read_study(folder);
+  if (study.title.empty()) study.title = state.title, study.kind = state.kind;
+  study.command = state.command;
+  std::map<fs::path, const PointState*> owner;
+  for (const PointState& point : state.points)
+    for (const PointRun& run : point.runs)
+      owner[(folder / run.run).lexically_normal()] = &point;
+  for (RunFacts& run : study.runs)
+    if (const auto found = owner.find(run.path.lexically_normal());
+        found != owner.end()) {
+      run.mode = found->second->mode;
+      run.arm = text(found->second->axes, "arm");
+    }
+  for (const std::string& warning : state.warnings)
+    if (std::ranges::find(study.notes, warning) == study.notes.end())
+      study.notes.push_back(warning);
+}
+
+void add_unrun_points(Study& study, const fs::path& folder) {
+  if (!is_study(folder)) return;
+  const StudyState state = read_study(folder);
+  std::map<std::string, int> failures;
+  int waiting = 0;
+  for (const PointState& point : state.points) {
+    if (!point.predicted.is_null())
+      study.points.push_back(predicted_point(study, point));
+    else if (!point.runs.empty())
+      continue;
+    else if (!point.failures.empty())
+      study.points.push_back(failed_point(study, point)),
+          ++failures[point.failures.back().why];
+    else
+      ++waiting;
+  }
+  for (const auto& [why, count] : failures)
+    study.notes.push_back(fmt::format("{} point(s) failed: {}", count, why));
+  if (waiting > 0)
+    study.notes.push_back(fmt::format("{} of {} points have not run yet",
+                                      waiting, state.points.size()));
+}
 
 }  // namespace lockstep

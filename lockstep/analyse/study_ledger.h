@@ -9,7 +9,11 @@
 
 namespace lockstep {
 
-// Nothing happens where there is no ledger.
-void add_ledger(Study& study, const std::filesystem::path& folder);
+// Where `folder` has a ledger: its title, its warnings, and for each of its
+// runs that was read, why it ran and in which arm.
+void mark_runs(Study& study, const std::filesystem::path& folder);
+
+// Points that did not run, or failed, once those that ran are sorted.
+void add_unrun_points(Study& study, const std::filesystem::path& folder);
 
 }  // namespace lockstep

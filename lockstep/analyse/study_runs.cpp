@@ -14,6 +14,7 @@
 
 #include "lockstep/analyse/study_ledger.h"
 #include "lockstep/core/error.h"
+#include "lockstep/store/study_folder.h"
 
 namespace lockstep {
 namespace {
@@ -25,10 +26,21 @@ bool is_run(const fs::path& path) {
          fs::is_regular_file(path / "record.json");
 }
 
+struct Found {
+  fs::path path;
+  std::string name;    // below the folder that was given
+  bool given = false;  // it is that folder
+};
+
 // Run folders in or below, in order; a run holds no other.
-void find_runs(const fs::path& path, int depth, std::vector<fs::path>& out) {
+void find_runs(const fs::path& path, const fs::path& root, int depth,
+               std::vector<Found>& out) {
   if (is_run(path)) {
-    out.push_back(path);
+    const bool given = path == root;
+    std::string name = given ? path.filename().string()
+                             : path.lexically_relative(root).generic_string();
+    if (name.starts_with("runs/")) name = name.substr(5);
+    out.push_back({path, name.empty() ? path.string() : name, given});
     return;
   }
   if (depth == 0) return;
@@ -36,7 +48,7 @@ void find_runs(const fs::path& path, int depth, std::vector<fs::path>& out) {
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.is_directory()) below.push_back(entry.path());
   std::ranges::sort(below);
-  for (const fs::path& folder : below) find_runs(folder, depth - 1, out);
+  for (const fs::path& folder : below) find_runs(folder, root, depth - 1, out);
 }
 
 struct Attempt {
@@ -45,23 +57,37 @@ struct Attempt {
 };
 
 // With a thread for each core: ten thousand runs are read in seconds.
-std::vector<Attempt> read_all(const std::vector<fs::path>& paths) {
-  std::vector<Attempt> out(paths.size());
+std::vector<Attempt> read_all(const std::vector<Found>& runs) {
+  std::vector<Attempt> out(runs.size());
   std::atomic<std::size_t> next = 0;
-  const Resampling how{.draws = paths.size() > 1000 ? 100 : 400};
+  const Resampling how{.draws = runs.size() > 1000 ? 100 : 400};
   const auto work = [&] {
-    for (std::size_t i; (i = next++) < paths.size();) try {
-        out[i].facts = read_facts(paths[i], {how.draws, i + 1});
+    for (std::size_t i; (i = next++) < runs.size();) try {
+        out[i].facts = read_facts(runs[i].path, {how.draws, i + 1});
       } catch (const std::exception& e) {
         out[i].complaint = e.what();
       }
   };
   std::vector<std::jthread> helpers;
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned i = 1; i < std::min(cores, 8u) && paths.size() > 20; ++i)
+  for (unsigned i = 1; i < std::min(cores, 8u) && runs.size() > 20; ++i)
     helpers.emplace_back(work);
   work();
   return out;
+}
+
+void take_runs(Study& study, const std::vector<Found>& found) {
+  std::vector<Attempt> attempts = read_all(found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (attempts[i].facts) {
+      study.runs.push_back(std::move(*attempts[i].facts));
+      study.runs.back().name = found[i].name;
+    } else if (found[i].given) {
+      throw Error(Fault::store, found[i].path.string(), attempts[i].complaint);
+    } else {
+      study.notes.push_back("left out: " + attempts[i].complaint);
+    }
+  }
 }
 
 std::string machine_of(const RunFacts& run) {
@@ -71,8 +97,8 @@ std::string machine_of(const RunFacts& run) {
 
 auto key_of(const RunFacts& r) {
   return std::make_tuple(r.model, r.hardware, r.device, r.precision, r.strategy,
-                         r.emulated, r.link, r.lr, r.per_rank, r.global_batch,
-                         r.ranks);
+                         r.emulated, r.link, r.lr, r.arm, r.mode, r.per_rank,
+                         r.global_batch, r.ranks);
 }
 
 template <class Value>
@@ -134,10 +160,11 @@ void sort_into_points(Study& study) {
                      .strategy = r.strategy,
                      .device = r.device,
                      .hardware = r.hardware,
-                     .arm = {}};
+                     .arm = r.arm};
     point.ranks = r.ranks, point.per_rank = r.per_rank;
     point.global_batch = r.global_batch;
     if (r.emulated) point.origin = Origin::emulated;
+    if (r.mode == "correctness") point.origin = Origin::correctness;
     point.runs = std::move(runs);
     fill(study, point);
     study.points.push_back(std::move(point));
@@ -184,36 +211,31 @@ std::string_view word(Origin origin) {
 
 Study read_runs(std::span<const std::string> paths) {
   Study study{.paths = {paths.begin(), paths.end()}};
-  std::vector<fs::path> found;
-  std::set<fs::path> named;
+  std::vector<Found> found;
+  bool has_ledger = false;
   for (const std::string& path : paths) {
     if (!fs::is_directory(path))
       throw Error(Fault::config, path, "is not a folder",
                   "name a study folder, or run folders");
-    if (is_run(path)) named.insert(path);
-    find_runs(path, 3, found);
+    find_runs(path, path, 3, found);
+    has_ledger |= is_study(path);
   }
-  std::vector<Attempt> attempts = read_all(found);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (attempts[i].facts)
-      study.runs.push_back(std::move(*attempts[i].facts));
-    else if (named.contains(found[i]))
-      throw Error(Fault::store, found[i].string(), attempts[i].complaint);
-    else
-      study.notes.push_back("left out: " + attempts[i].complaint);
-  }
-  if (study.runs.empty() && found.empty())
-    throw Error(Fault::config, study.paths.front(), "holds no run",
+  if (found.empty() && !has_ledger)
+    throw Error(Fault::store, study.paths.front(),
+                "is not a run folder and holds none",
                 "a run folder holds config.toml and record.json; `lockstep "
                 "sweep` or `lockstep train` makes some");
+  take_runs(study, found);
+  for (const std::string& path : paths) mark_runs(study, path);
   sort_into_points(study);
   name_machines(study);
   note_statuses(study);
-  for (const std::string& path : paths) add_ledger(study, path);
+  for (const std::string& path : paths) add_unrun_points(study, path);
   if (study.points.empty())
-    throw Error(
-        Fault::store, study.paths.front(),
-        fmt::format("holds no run that can be read: {}", study.notes.front()));
+    throw Error(Fault::store, study.paths.front(),
+                fmt::format("holds no run that can be read: {}",
+                            study.notes.empty() ? "its ledger names no point"
+                                                : study.notes.front()));
   return study;
 }
 

@@ -38,7 +38,7 @@ struct StudyPoint {
 
 struct Study {
   std::vector<std::string> paths;  // as given
-  std::string title = {}, kind = {};
+  std::string title = {}, kind = {}, command = {};
   std::vector<RunFacts> runs = {};
   std::vector<StudyPoint> points = {};
   std::vector<std::string> notes = {};     // what the reader must know
@@ -47,8 +47,7 @@ struct Study {
 
 // Study folders (ledger.jsonl or runs/), run folders, or folders of run
 // folders. What cannot be read is named in `notes`; Error{Fault::store} when a
-// folder named is itself a run that cannot be read, Error{Fault::config} when
-// nothing is left.
+// folder named is itself a run that cannot be read, or when nothing is left.
 Study read_runs(std::span<const std::string> paths);
 
 }  // namespace lockstep

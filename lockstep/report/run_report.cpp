@@ -101,61 +101,19 @@ std::string conclusion(const RunView& run) {
 
 RunView read_run(const std::filesystem::path& path) {
   const RunFolder folder = RunFolder::open(path);
-  return {.path = path,
-          .record = read_record(folder.path() / "record.json"),
-          .steps = read_steps(path / "steps.csv"),
-          .messages = read_comm(path / "comm.csv"),
-          .epochs = read_epochs(path / "epochs.csv")};
-}
-
-Table runs_table(const std::vector<RunView>& runs) {
-  Table table{
-      .verb = "report",
-      .columns = {
-          {.name = "run"},
-          {.name = "status"},
-          {.name = "model"},
-          {.name = "device"},
-          {.name = "strategy"},
-          {.name = "ranks"},
-          {.name = "global_batch", .title = "batch"},
-          {.name = "epochs"},
-          {.name = "median_step_s",
-           .title = "step",
-           .unit = "(ms)",
-           .show = scaled(1e3, 3)},
-          {.name = "samples_per_s", .title = "samples/s", .show = scaled(1, 0)},
-          {.name = "median_epoch_s",
-           .title = "epoch",
-           .unit = "(s)",
-           .show = scaled(1, 3)},
-          {.name = "median_epoch_with_loading_s",
-           .title = "with loading",
-           .unit = "(s)",
-           .show = scaled(1, 3)},
-          {.name = "final_train_accuracy",
-           .title = "train acc.",
-           .unit = "(%)",
-           .show = scaled(100, 2)},
-          {.name = "final_val_accuracy",
-           .title = "val. acc.",
-           .unit = "(%)",
-           .show = scaled(100, 2)}}};
-  for (const RunView& run : runs) {
-    const RunRecord& r = run.record;
-    const Json& s = r.summary;
-    table.add({run.path.string(), r.status,
-               setting(r, "model", "kind").get<std::string>(),
-               setting(r, "train", "device").get<std::string>(),
-               setting(r, "strategy", "kind").get<std::string>(),
-               setting(r, "comm", "ranks").get<std::int64_t>(), global_batch(r),
-               static_cast<std::int64_t>(run.epochs.size()),
-               cell(s, "median_step_s"), cell(s, "samples_per_s"),
-               cell(s, "median_epoch_s"),
-               cell(s, "median_epoch_with_loading_s"),
-               cell(s, "final_train_accuracy"), cell(s, "final_val_accuracy")});
-  }
-  return table;
+  RunView view{.path = path,
+               .record = read_record(folder.path() / "record.json"),
+               .steps = {},
+               .messages = {},
+               .epochs = {}};
+  // A published run leaves its step files out.
+  const auto there = [&](const char* name) {
+    return std::filesystem::exists(path / name);
+  };
+  if (there("steps.csv")) view.steps = read_steps(path / "steps.csv");
+  if (there("comm.csv")) view.messages = read_comm(path / "comm.csv");
+  if (there("epochs.csv")) view.epochs = read_epochs(path / "epochs.csv");
+  return view;
 }
 
 Table step_table(const RunView& run) {

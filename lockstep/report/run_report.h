@@ -24,9 +24,6 @@ struct RunView {
 // Error{Fault::store} when the folder holds no run, or a damaged one.
 RunView read_run(const std::filesystem::path& path);
 
-// A row for each run: what it was and what it measured.
-Table runs_table(const std::vector<RunView>& runs);
-
 // Pieces of the median step with their share.
 Table step_table(const RunView& run);
 Table epochs_table(const RunView& run);

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "lockstep/analyse/scaling.h"
 #include "lockstep/core/error.h"
@@ -102,7 +103,8 @@ std::string complaint(const std::string& path) {
 
 TEST(StudyRuns, AnEmptyStudyIsOneClearWord) {
   MadeStudy study;
-  EXPECT_THAT(complaint(study.path().string()), HasSubstr("holds no run"));
+  EXPECT_THAT(complaint(study.path().string()),
+              HasSubstr("is not a run folder and holds none"));
   EXPECT_THAT(complaint((study.path() / "nowhere").string()),
               HasSubstr("is not a folder"));
 }
@@ -112,6 +114,80 @@ TEST(StudyRuns, ANamedRunThatCannotBeReadIsAnError) {
   const auto run = study.add({.ranks = 1});
   std::ofstream(run / "steps.csv", std::ios::app) << "1,2,three\n";
   EXPECT_THAT(complaint(run.string()), HasSubstr("steps.csv:"));
+}
+
+// What the ledger says of points, beside what their folders hold.
+TEST(StudyRuns, TheLedgerNamesPointsThatAreNotForTiming) {
+  MadeStudy study;
+  const auto run = study.add({.ranks = 4});
+  study.add({.ranks = 1});
+  std::ofstream ledger(study.path() / "ledger.jsonl");
+  const auto say = [&](Json event, const char* name) {
+    event["event"] = name, event["time_utc"] = "", event["host"] = "h";
+    ledger << event.dump() << "\n";
+  };
+  const auto axes = [](int ranks) {
+    return Json{{"model", "linear"}, {"strategy", "ddp"},
+                {"ranks", ranks},    {"global_batch", 32 * ranks},
+                {"per_rank", 32},    {"arm", ""}};
+  };
+  const auto queue = [&](const char* point, int ranks, const char* mode) {
+    say({{"point", point},
+         {"settings", Json::object()},
+         {"axes", axes(ranks)},
+         {"mode", mode},
+         {"why", ""}},
+        "queued");
+  };
+  say({{"schema", 1},
+       {"title", "A made study"},
+       {"kind", ""},
+       {"measure", "time"},
+       {"points", 4},
+       {"version", "0"},
+       {"command", "lockstep sweep made.toml"}},
+      "study");
+  queue("four", 4, "correctness");
+  queue("eight", 8, "predicted");
+  queue("big", 2, "timed");
+  queue("later", 16, "timed");
+  say({{"point", "four"},
+       {"repeat", 1},
+       {"run", "runs/" + run.filename().string()},
+       {"seconds", 1.0},
+       {"timed", false},
+       {"result", Json::object()}},
+      "done");
+  say({{"point", "eight"},
+       {"from", "this study's measured points"},
+       {"step_s", 0.02},
+       {"epoch_s", 0.16},
+       {"lo90_s", 0.14},
+       {"hi90_s", 0.19}},
+      "predicted");
+  say({{"point", "big"},
+       {"repeat", 1},
+       {"run", "runs/big/1"},
+       {"seconds", 1.0},
+       {"why", "does not fit"},
+       {"message", "out of memory"}},
+      "failed");
+  ledger.close();
+  const Study read = study.read();
+  EXPECT_EQ(read.title, "A made study");
+  EXPECT_EQ(read.command, "lockstep sweep made.toml");
+  std::map<std::int64_t, const StudyPoint*> at;
+  for (const StudyPoint& p : read.points) at[p.ranks] = &p;
+  ASSERT_TRUE(at[4] && at[8] && at[2]);
+  EXPECT_EQ(at[4]->origin, Origin::correctness);
+  EXPECT_EQ(at[8]->origin, Origin::predicted);
+  EXPECT_EQ(at[8]->epoch_high_s, 0.19);
+  EXPECT_EQ(at[2]->why, "does not fit");
+  EXPECT_THAT(read.notes, Contains(HasSubstr("does not fit")));
+  EXPECT_THAT(read.notes, Contains(HasSubstr("1 of 4 points have not run")));
+  // Never a speed-up from what was run for correctness only.
+  for (const ScalingSeries& series : scaling_of(read))
+    for (const ScalingStep& step : series.steps) EXPECT_NE(step.ranks, 4);
 }
 
 TEST(StudyRuns, LossesThatAreNotNumbersAreCounted) {

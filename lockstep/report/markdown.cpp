@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/report/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    if (c == '|')
+      out += "\\|";
+    else if (c == '\n')
+      out += ' ';
+    else
+      out += c;
+  return out;
+}
+
+bool is_text(const Table& table, std::size_t column) {
+  return std::ranges::any_of(table.rows, [&](const auto& row) {
+    return std::holds_alternative<std::string>(row[column]);
+  });
+}
+
+std::string shown(const Column& column, const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell)) return "";
+  const bool number = std::holds_alternative<double>(cell) ||
+                      std::holds_alternative<std::int64_t>(cell);
+  if (number && column.show) return column.show(cell);
+  if (const auto* text = std::get_if<std::string>(&cell)) return escaped(*text);
+  if (const auto* whole = std::get_if<std::int64_t>(&cell))
+    return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&cell))
+    return fmt::format("{:.4g}", *real);
+  return std::get<bool>(cell) ? "yes" : "no";
+}
+
+std::string with_unit(const Column& column) {
+  const std::string& title = column.title.empty() ? column.name : column.title;
+  return escaped(column.unit.empty() ? title : title + " " + column.unit);
+}
+
+void add(std::string& out, const char* title, const Table& table, bool page) {
+  if (table.rows.empty()) return;
+  out += page ? fmt::format("\n## {}\n\n{}", title, to_markdown(table))
+              : fmt::format("\n{}\n{}", title, to_text(table));
+}
+
+std::string whole(const Study& study, const StudyFindings& findings,
+                  const std::vector<StudyAnswer>& answers, bool page) {
+  std::string out;
+  if (page)
+    out = fmt::format("# {}\n\n",
+                      study.title.empty() ? study.paths.front() : study.title);
+  for (const StudyAnswer& a : answers)
+    out += fmt::format(
+        "{0}{1}{0}\n- How sure: {2}\n- Why: {3}\n- What would change it: "
+        "{4}\n\n",
+        page ? "**" : "", a.sentence, a.how_sure, a.why, a.what_would_change);
+  if (answers.empty())
+    out += "No run was timed: there is no answer to give yet.\n";
+  for (const std::string& note : study.notes) out += "- Note: " + note + "\n";
+  for (const std::string& machine : study.machines)
+    out += "- Machine: " + machine + "\n";
+  add(out, "Speed-up", scaling_table(study, findings), page);
+  add(out, "Laws", laws_table(findings), page);
+  add(out, "Saturation", saturation_table(findings), page);
+  add(out, "Runs", runs_table(study, Width::screen), page);
+  return out;
+}
+
+}  // namespace
+
+std::string to_markdown(const Table& table) {
+  std::string head = "|", rule = "|", out;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    head += " " + with_unit(table.columns[i]) + " |";
+    rule += is_text(table, i) ? " --- |" : " ---: |";
+  }
+  out = head + "\n" + rule + "\n";
+  for (const auto& row : table.rows) {
+    out += "|";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      out += " " + shown(table.columns[i], row[i]) + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string study_markdown(const Study& study, const StudyFindings& findings,
+                           const std::vector<StudyAnswer>& answers) {
+  return whole(study, findings, answers, true);
+}
+
+std::string study_text(const Study& study, const StudyFindings& findings,
+                       const std::vector<StudyAnswer>& answers) {
+  return whole(study, findings, answers, false);
+}
+
+}  // namespace lockstep

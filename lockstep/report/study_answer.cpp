@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/report/study_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "lockstep/core/units.h"
+#include "lockstep/predict/verdict.h"
+
+namespace lockstep {
+namespace {
+
+using Points = std::vector<std::size_t>;
+
+bool counts(const StudyPoint& p) {
+  return p.drawn() && p.epoch_s > 0 && p.origin == Origin::measured;
+}
+
+// Points the choice is made from, and whether accuracy took part in it.
+struct Candidates {
+  Points points;
+  bool by_accuracy = false;
+};
+
+Candidates candidates_of(const Study& study, const std::string& model) {
+  Candidates out;
+  double best = std::nan("");
+  for (std::size_t i = 0; i < study.points.size(); ++i) {
+    const StudyPoint& p = study.points[i];
+    if (p.model != model || !counts(p)) continue;
+    out.points.push_back(i);
+    best = std::fmax(best, p.best_val_accuracy);
+  }
+  if (!std::isfinite(best)) return out;
+  const std::size_t before = out.points.size();
+  std::erase_if(out.points, [&](std::size_t i) {
+    return !(study.points[i].best_val_accuracy >= best - kAccuracyLoss);
+  });
+  out.by_accuracy = out.points.size() < before;
+  return out;
+}
+
+// Fewest devices, then the smallest batch, among the nearly fastest.
+std::size_t choice_of(const Study& study, const Points& points) {
+  const auto epoch = [&](std::size_t i) { return study.points[i].epoch_s; };
+  const double fastest = epoch(*std::ranges::min_element(points, {}, epoch));
+  std::optional<std::size_t> best;
+  const auto rank = [&](std::size_t i) {
+    const StudyPoint& p = study.points[i];
+    return std::make_tuple(p.ranks, p.global_batch, p.epoch_s);
+  };
+  for (const std::size_t i : points)
+    if (epoch(i) <= kNearlyAsFastEpoch * fastest &&
+        (!best || rank(i) < rank(*best)))
+      best = i;
+  return *best;
+}
+
+std::string devices(std::int64_t n) {
+  return n == 1 ? "1 device" : fmt::format("{} devices", n);
+}
+
+std::string place(const StudyPoint& p) {
+  return p.ranks == 1 ? fmt::format("1 device, batch {}", p.per_rank)
+                      : fmt::format("{} devices, batch {} on each ({} in all)",
+                                    p.ranks, p.per_rank, p.global_batch);
+}
+
+std::string sentence(const Study& study, const StudyPoint& p) {
+  std::set<std::int64_t> ranks, batches;
+  for (const StudyPoint& other : study.points)
+    if (other.model == p.model && counts(other))
+      ranks.insert(other.ranks), batches.insert(other.global_batch);
+  return fmt::format(
+      "{}: train on {}{}. An epoch takes {}; measured with {} device count{} "
+      "and {} batch size{}.",
+      p.model, place(p),
+      p.strategy == "single" ? "" : fmt::format(" with {}", p.strategy),
+      format_seconds(p.epoch_s), ranks.size(), ranks.size() == 1 ? "" : "s",
+      batches.size(), batches.size() == 1 ? "" : "s");
+}
+
+// The best of another number of devices: what the choice is a choice against.
+const StudyPoint* rival(const Study& study, const StudyPoint& choice,
+                        const Points& points) {
+  const StudyPoint* best = nullptr;
+  for (const std::size_t i : points) {
+    const StudyPoint& p = study.points[i];
+    if (p.ranks != choice.ranks && (!best || p.epoch_s < best->epoch_s))
+      best = &p;
+  }
+  return best;
+}
+
+std::string against(const StudyPoint& choice, const StudyPoint& other) {
+  const double more = other.epoch_s / choice.epoch_s - 1;
+  const std::string size =
+      std::fabs(more) < 0.005
+          ? "the same"
+          : fmt::format("{:.0f} % {}", 100 * std::fabs(more),
+                        more > 0 ? "slower" : "faster");
+  const bool apart = choice.epoch_high_s < other.epoch_low_s ||
+                     other.epoch_high_s < choice.epoch_low_s;
+  const bool known =
+      std::isfinite(choice.epoch_high_s) && std::isfinite(other.epoch_high_s);
+  return fmt::format(" The best with {} is {}{}.", devices(other.ranks), size,
+                     !known  ? "; there is no interval to tell them apart"
+                     : apart ? ", and the intervals do not touch"
+                             : ", but the intervals overlap");
+}
+
+std::string how_sure(const Study& study, const StudyPoint& p,
+                     const Points& points) {
+  std::string out;
+  if (p.step.has_interval())
+    out = fmt::format(
+        "95 % interval {} to {}, from {} timed steps in {} run{}.",
+        format_seconds(p.epoch_low_s), format_seconds(p.epoch_high_s),
+        p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
+  else
+    out =
+        fmt::format("Not sure: {} timed step{} give no interval; measure more.",
+                    p.step.count, p.step.count == 1 ? "" : "s");
+  if (const StudyPoint* other = rival(study, p, points))
+    out += against(p, *other);
+  else
+    out += " No other number of devices was measured.";
+  return out;
+}
+
+// The step of a measured series that ends at this point; weak ones first.
+struct Found {
+  const ScalingSeries* series = nullptr;
+  const ScalingStep* step = nullptr;
+};
+
+Found step_at(const std::vector<ScalingSeries>& scaling, std::size_t point) {
+  for (const ScalingSeries& series : scaling)
+    for (const ScalingStep& step : series.steps)
+      if (step.point == point && &step != &series.steps.front())
+        return {&series, &step};
+  return {};
+}
+
+// The choice is one device: how the others would have done at its batch.
+Found step_from(const std::vector<ScalingSeries>& scaling, std::size_t point) {
+  for (const ScalingSeries& series : scaling)
+    if (series.steps.front().point == point &&
+        series.origin == Origin::measured)
+      return {&series, &series.steps.back()};
+  return {};
+}
+
+std::string why(const Study& study, const std::vector<ScalingSeries>& scaling,
+                std::size_t choice, bool by_accuracy) {
+  Found found = step_at(scaling, choice);
+  if (!found.step) found = step_from(scaling, choice);
+  std::string out =
+      found.step ? verdict_words(study, *found.series, *found.step)
+                 : "Speed-up is not known: no two device counts share a batch.";
+  if (by_accuracy)
+    out += fmt::format(
+        " Configurations whose best accuracy is more than {:.0f} points below "
+        "the best were not considered.",
+        100 * kAccuracyLoss);
+  return out;
+}
+
+std::string cheaper(const StudyPoint& p, double piece_s, const char* what) {
+  return fmt::format(
+      " {} takes {} of a step: without it an epoch could take "
+      "no less than {}.",
+      what, format_percent(piece_s / p.step.value),
+      format_seconds(p.epoch_s * (1 - piece_s / p.step.value)));
+}
+
+std::string what_would_change(const Study& study, const StudyPoint& p,
+                              const Points& points) {
+  std::string out;
+  if (p.pieces.exposed_comm_s > 0.03 * p.step.value)
+    out += cheaper(p, p.pieces.exposed_comm_s, "Exposed communication");
+  if (p.pieces.data_s > 0.03 * p.step.value)
+    out += cheaper(p, p.pieces.data_s, "Waiting for data");
+  if (p.pieces.wait_s > 0.03 * p.step.value)
+    out += cheaper(p, p.pieces.wait_s, "Waiting for the slowest rank");
+  std::int64_t most_ranks = 1, largest = 0;
+  for (const std::size_t i : points) {
+    most_ranks = std::max(most_ranks, study.points[i].ranks);
+    largest = std::max(largest, study.points[i].per_rank);
+  }
+  if (p.per_rank == largest)
+    out += fmt::format(
+        " {} on a device is the largest batch measured: a larger one may be "
+        "faster still.",
+        largest);
+  out += fmt::format(" More than {} were not measured.", devices(most_ranks));
+  out += std::isfinite(p.best_val_accuracy)
+             ? " A goal other than epoch time and accuracy, such as money, may "
+               "change it too (`lockstep advise`)."
+             : " No accuracy was measured: what this batch costs in accuracy "
+               "is not known (`lockstep batch`).";
+  return out.substr(1);
+}
+
+}  // namespace
+
+std::string verdict_words(const Study& study, const ScalingSeries& series,
+                          const ScalingStep& step) {
+  const StudyPoint& p = study.points[step.point];
+  const StudyPoint& base = study.points[series.steps.front().point];
+  const double n = static_cast<double>(step.ranks) /
+                   static_cast<double>(series.steps.front().ranks);
+  const StepPieces& a = base.pieces;
+  const StepPieces& b = p.pieces;
+  const double ideal =
+      series.kind == ScalingKind::weak ? 1 : 1 / n;  // of the base's work
+  const Losses losses{
+      .compute_s = b.compute_s() - ideal * a.compute_s(),
+      .communication_s = b.exposed_comm_s - a.exposed_comm_s,
+      .input_s = (b.data_s + b.copy_s) - ideal * (a.data_s + a.copy_s),
+      .imbalance_s = b.wait_s - a.wait_s};
+  const auto cause = cause_of(losses, p.step.value);
+  return fmt::format(
+      "From {} to {} at {} {}: {} times as fast, efficiency {} ({}); what is "
+      "lost is mostly {} (exposed communication {}, waiting for data {}, "
+      "waiting for others {} of a step).",
+      devices(series.steps.front().ranks), devices(step.ranks),
+      series.kind == ScalingKind::weak ? "batch a device" : "global batch",
+      series.batch, fmt::format("{:.2f}", step.speedup.value),
+      format_percent(step.efficiency.value),
+      word(verdict_of(step.speedup.value, n)), word(cause),
+      format_percent(b.exposed_comm_s / p.step.value),
+      format_percent(b.data_s / p.step.value),
+      format_percent(b.wait_s / p.step.value));
+}
+
+std::vector<StudyAnswer> answers_of(const Study& study,
+                                    const std::vector<ScalingSeries>& scaling) {
+  std::set<std::string> models;
+  for (const StudyPoint& p : study.points) models.insert(p.model);
+  std::vector<StudyAnswer> out;
+  for (const std::string& model : models) {
+    const Candidates from = candidates_of(study, model);
+    if (from.points.empty()) continue;
+    const std::size_t choice = choice_of(study, from.points);
+    const StudyPoint& p = study.points[choice];
+    out.push_back({model, choice, sentence(study, p),
+                   how_sure(study, p, from.points),
+                   why(study, scaling, choice, from.by_accuracy),
+                   what_would_change(study, p, from.points)});
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/report/study_document.h"
+
+#include <cmath>
+#include <set>
+
+#include "lockstep/core/clock.h"
+#include "lockstep/core/version.h"
+
+namespace lockstep {
+namespace {
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json rows_of(const Table& table) { return to_json(table)["rows"]; }
+
+Json answers_json(const std::vector<StudyAnswer>& answers) {
+  Json out = Json::array();
+  for (const StudyAnswer& a : answers)
+    out.push_back({{"model", a.model},
+                   {"point", a.point},
+                   {"sentence", a.sentence},
+                   {"how_sure", a.how_sure},
+                   {"why", a.why},
+                   {"what_would_change", a.what_would_change}});
+  return out;
+}
+
+Json series_json(const Study& study, const StudyFindings& findings) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < findings.scaling.size(); ++i) {
+    const ScalingSeries& series = findings.scaling[i];
+    Json steps = Json::array(), laws = Json::array();
+    for (const ScalingStep& s : series.steps)
+      steps.push_back({{"ranks", s.ranks},
+                       {"point", s.point},
+                       {"origin", word(study.points[s.point].origin)},
+                       {"speedup", number(s.speedup.value)},
+                       {"speedup_lo95", number(s.speedup.low)},
+                       {"speedup_hi95", number(s.speedup.high)},
+                       {"efficiency", number(s.efficiency.value)},
+                       {"efficiency_lo95", number(s.efficiency.low)},
+                       {"efficiency_hi95", number(s.efficiency.high)}});
+    for (const LawFit& fit : findings.laws[i])
+      laws.push_back({{"law", word(fit.law)},
+                      {"serial", fit.values.serial},
+                      {"coherence", fit.values.coherence},
+                      {"max_ranks", fit.max_ranks}});
+    out.push_back(
+        {{"kind", series.kind == ScalingKind::weak ? "weak" : "strong"},
+         {"model", series.model},
+         {"strategy", series.strategy},
+         {"arm", series.arm},
+         {"hardware", series.hardware},
+         {"origin", word(series.origin)},
+         {"batch", series.batch},
+         {"steps", std::move(steps)},
+         {"laws", std::move(laws)}});
+  }
+  return out;
+}
+
+Json curve_of(const RunFacts& run) {
+  Json out = {{"run", run.name},          {"model", run.model},
+              {"strategy", run.strategy}, {"arm", run.arm},
+              {"ranks", run.ranks},       {"per_rank", run.per_rank},
+              {"seed", run.seed}};
+  const auto put = [&](const char* name, double EpochSample::*field) {
+    Json values = Json::array();
+    for (const EpochSample& e : run.epochs) values.push_back(number(e.*field));
+    out[name] = std::move(values);
+  };
+  put("train_loss", &EpochSample::train_loss);
+  put("val_loss", &EpochSample::val_loss);
+  put("train_accuracy", &EpochSample::train_accuracy);
+  put("val_accuracy", &EpochSample::val_accuracy);
+  return out;
+}
+
+// Evenly from all runs that have more than one epoch.
+void add_curves(Json& out, const Study& study) {
+  std::vector<const RunFacts*> with;
+  for (const RunFacts& run : study.runs)
+    if (run.epochs.size() > 1) with.push_back(&run);
+  Json curves = Json::array();
+  const std::size_t n = std::min(with.size(), kMostCurves);
+  for (std::size_t i = 0; i < n; ++i)
+    curves.push_back(curve_of(*with[i * with.size() / n]));
+  out["curves"] = std::move(curves);
+  out["curves_left_out"] = with.size() - n;
+}
+
+Json commands_of(const Study& study) {
+  std::set<std::string> seen;
+  Json out = Json::array();
+  if (!study.command.empty()) out.push_back(study.command);
+  for (const RunFacts& run : study.runs)
+    if (study.command.empty() && out.size() < 20 && !run.command.empty() &&
+        seen.insert(run.command).second)
+      out.push_back(run.command);
+  return out;
+}
+
+}  // namespace
+
+Json study_document(const Study& study, const StudyFindings& findings,
+                    const std::vector<StudyAnswer>& answers) {
+  Json out = to_json(runs_table(study));
+  out["title"] = study.title.empty() ? study.paths.front() : study.title;
+  out["kind"] = study.kind;
+  out["made_utc"] = utc_now();
+  out["version"] = version_text();
+  out["answers"] = answers_json(answers);
+  out["notes"] = study.notes;
+  out["machines"] = study.machines;
+  out["points"] = rows_of(points_table(study));
+  out["scaling"] = series_json(study, findings);
+  out["speedups"] = rows_of(scaling_table(study, findings));
+  out["laws"] = rows_of(laws_table(findings));
+  out["saturation"] = rows_of(saturation_table(findings));
+  add_curves(out, study);
+  out["waterfall"] = waterfall_of(study, answers);
+  out["commands"] = commands_of(study);
+  return out;
+}
+
+Json columnar(const Json& rows) {
+  Json columns = Json::array(), cells = Json::array();
+  if (!rows.empty())
+    for (const auto& [name, value] : rows[0].items()) columns.push_back(name);
+  for (const Json& row : rows) {
+    Json line = Json::array();
+    for (const auto& [name, value] : row.items()) line.push_back(value);
+    cells.push_back(std::move(line));
+  }
+  return {{"columns", std::move(columns)}, {"rows", std::move(cells)}};
+}
+
+}  // namespace lockstep

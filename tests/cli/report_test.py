@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockstep report: words, tables and the page; a clear word for bad input; ten thousand runs."""
+import csv
+import io
+import json
+import os
+import pathlib
+import resource
+import tempfile
+import unittest
+
+from made_runs import made_run, made_study, step_time
+from program import lockstep
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        # In memory where that is possible: many small files are slow on a disk.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.dir = tempfile.TemporaryDirectory(dir=memory)
+        self.addCleanup(self.dir.cleanup)
+        self.at = pathlib.Path(self.dir.name)
+
+    def report(self, *arguments, code=0, **how):
+        done = lockstep("report", *arguments, **how)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_a_study_is_answered_in_words_with_the_right_numbers(self):
+        study = made_study(self.at / "study", steps=60)
+        document = json.loads(self.report(study, "--json").stdout)
+        self.assertEqual(document["schema"], 1)
+        self.assertEqual(len(document["rows"]), 18)
+        answer = document["answers"][0]
+        point = document["points"][answer["point"]]
+        self.assertIn(f"batch {point['per_rank']} on each", answer["sentence"])
+        for part in ("how_sure", "why", "what_would_change"):
+            self.assertGreater(len(answer[part]), 20)
+        # Within 5 % of the fastest that keeps its accuracy, with the fewest devices.
+        best = max(p["best_val_accuracy"] for p in document["points"])
+        kept = [p for p in document["points"] if p["best_val_accuracy"] >= best - 0.02]
+        self.assertLessEqual(point["epoch_s"], 1.05 * min(p["epoch_s"] for p in kept))
+        text = self.report(study).stdout
+        self.assertIn(answer["sentence"], text)
+        self.assertIn(f"**{answer['sentence']}**", self.report(study, "--markdown").stdout)
+
+    def test_speed_ups_and_the_bend_are_those_put_in(self):
+        study = made_study(self.at / "study", steps=120)
+        document = json.loads(self.report(study, "--json").stdout)
+        for row in document["speedups"]:
+            if row["scaling"] == "weak":
+                true = row["ranks"] * step_time("linear", 1, row["batch"]) / step_time(
+                    "linear", row["ranks"], row["batch"])
+                self.assertAlmostEqual(row["speedup"] / true, 1, delta=0.02)
+        bend = next(r for r in document["saturation"] if r["ranks"] == 1)
+        self.assertAlmostEqual(bend["per_rank"], 40, delta=3)
+
+    def test_rows_are_the_same_as_csv_and_json(self):
+        study = made_study(self.at / "study", batches=(8, 16), steps=20)
+        rows = json.loads(self.report(study, "--json").stdout)["rows"]
+        table = list(csv.DictReader(io.StringIO(self.report(study, "--csv").stdout)))
+        self.assertEqual(len(table), len(rows))
+        for a, b in zip(table, rows):
+            self.assertEqual(list(a), list(b))
+            self.assertAlmostEqual(float(a["median_step_s"]), b["median_step_s"], 12)
+
+    def test_one_run_is_told_by_itself(self):
+        text = self.report(made_run(self.at / "run")).stdout
+        self.assertIn("A step takes", text)
+
+    def test_empty_half_written_newer_and_broken(self):
+        (self.at / "empty").mkdir()
+        self.assertIn("holds none", self.report(self.at / "empty", code=6).stderr)
+        self.assertIn("is not a folder", self.report(self.at / "none", code=2).stderr)
+        newer = made_run(self.at / "newer", schema=99)
+        self.assertIn("schema 99", self.report(newer, code=6).stderr)
+        study = self.at / "study"
+        made_run(study / "runs" / "good")
+        half = made_run(study / "runs" / "half", per_rank=64)
+        (half / "record.json").unlink()
+        (half / "epochs.csv").unlink()
+        made_run(study / "runs" / "newer", schema=99)
+        cut = made_run(study / "runs" / "cut")
+        (cut / "record.json").write_text('{"schema": 1, "sta')
+        notes = "\n".join(json.loads(self.report(study, "--json").stdout)["notes"])
+        for word in ("half written", "schema 99", "cut"):
+            self.assertIn(word, notes)
+
+    def test_mixed_machines_and_lost_losses_are_said(self):
+        study = self.at / "study"
+        made_run(study / "runs" / "a", ranks=1, host="one", device="old")
+        made_run(study / "runs" / "b", ranks=2, host="two", device="new", nan_loss=True)
+        document = json.loads(self.report(study, "--json").stdout)
+        self.assertEqual(document["scaling"], [])
+        notes = "\n".join(document["notes"])
+        self.assertIn("2 machines", notes)
+        self.assertIn("diverged", notes)
+
+    def test_without_plotly_one_clear_error_and_no_file(self):
+        run = made_run(self.at / "run")
+        page = self.at / "page.html"
+        done = self.report(run, "--html", page, code=2, env={"LOCKSTEP_PLOTLY": "/no/such.js"})
+        self.assertIn("LOCKSTEP_PLOTLY", done.stderr)
+        self.assertFalse(page.exists())
+
+    def test_ten_thousand_runs_in_ten_seconds_and_twenty_megabytes(self):
+        study = many_runs(self.at / "study", 10_000)
+        page = self.at / "page.html"
+        # Processor time: the machine may be busy with other things.
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = self.report(study, "--html", page, timeout=300)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 10)
+        self.assertLess(page.stat().st_size, 20_000_000)
+        self.assertIn("train on", done.stdout)
+
+
+def many_runs(study, count):
+    """One run's files under many names, with configurations enough for every figure."""
+    first = made_run(study / "runs" / "00000", steps=12, epochs=2, ranks=2)
+    record = (first / "record.json").read_text()
+    for i in range(1, count):
+        run = first.parent / f"{i:05}"
+        run.mkdir()
+        for name in ("machine.json", "steps.csv", "comm.csv", "epochs.csv"):
+            os.link(first / name, run / name)
+        (run / "record.json").write_text(
+            record.replace('"per_rank": 32', f'"per_rank": {8 * (1 + i % 40)}')
+            .replace('"ranks": 2', f'"ranks": {1 + i % 8}').replace('"seed": 1', f'"seed": {i}'))
+    return study
+
+
+if __name__ == "__main__":
+    unittest.main()

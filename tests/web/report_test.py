@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's page in a real browser: draws, says what the JSON says, asks nobody for anything."""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from chrome import Chrome  # noqa: E402
+from made_runs import made_run, made_study  # noqa: E402
+from program import lockstep  # noqa: E402
+
+# Where to leave pictures for people to look at.
+SHOTS = os.environ.get("LOCKSTEP_SHOTS")
+
+
+def page_of(at, *folders):
+    page = at / "page.html"
+    done = lockstep("report", *folders, "--html", page, "--json", timeout=120)
+    assert done.returncode == 0, done.stderr
+    return page, json.loads(done.stdout)
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.at = pathlib.Path(cls.dir.name)
+        study = made_study(cls.at / "study", models=("conv1d", "linear"), ranks=(1, 2, 4),
+                           batches=(8, 16, 32, 64, 128), seeds=(1, 2), steps=60)
+        made_run(study / "runs" / "emulated", model="linear", ranks=8, per_rank=32, emulated=True,
+                 step_s=0.02, steps=60)
+        cls.page, cls.document = page_of(cls.at, study)
+        cls.chrome = Chrome(timeout_s=240)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.chrome.__exit__()
+        cls.dir.cleanup()
+
+    opened = None
+
+    def open(self, width=1280, height=900, dark=False):
+        """As it is, where it already is."""
+        if Page.opened != (width, height, dark):
+            self.chrome.open(self.page.as_uri(), width, height, dark)
+            Page.opened = (width, height, dark)
+
+    def shot(self, name):
+        if SHOTS:
+            self.chrome.screenshot(pathlib.Path(SHOTS) / f"{name}.png")
+
+    def check_drawn(self, name):
+        self.assertEqual(self.chrome.complaints(), [])
+        drawn = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].map(p => !!p.querySelector('.main-svg') && "
+            "p.querySelectorAll('.plot path, .plot .point, .plot image, .trace').length > 0)")
+        self.assertGreaterEqual(len(drawn), 15)
+        self.assertNotIn(False, drawn)
+        # Nothing is wider than the window.
+        self.assertLessEqual(self.chrome.evaluate("document.documentElement.scrollWidth"),
+                             self.chrome.evaluate("innerWidth"))
+        wide = self.chrome.evaluate(
+            "[...document.querySelectorAll('figure')].filter(f => f.querySelector('.main-svg')"
+            ".getBoundingClientRect().right > f.getBoundingClientRect().right + 1).length")
+        self.assertEqual(wide, 0)
+        self.shot(name)
+
+    def test_wide_light(self):
+        self.open(width=1300, height=900)
+        self.check_drawn("wide")
+
+    def test_wide_dark(self):
+        self.open(width=1300, height=900, dark=True)
+        self.check_drawn("dark")
+        ground = self.chrome.evaluate("getComputedStyle(document.body).backgroundColor")
+        self.assertLess(sum(map(int, ground[4:-1].split(","))), 150)
+
+    def test_phone(self):
+        self.open(width=390, height=844)
+        self.check_drawn("phone")
+
+    def test_paper(self):
+        self.open()
+        pdf = self.chrome.pdf()
+        self.assertTrue(pdf.startswith(b"%PDF"))
+        self.assertGreater(len(pdf), 50_000)
+        if SHOTS:
+            (pathlib.Path(SHOTS) / "paper.pdf").write_bytes(pdf)
+
+    def test_the_first_screen_is_the_answer_in_words(self):
+        self.open()
+        said = self.chrome.evaluate(
+            "[...document.querySelectorAll('.answer .say')].map(p => p.textContent)")
+        self.assertEqual(said, [a["sentence"] for a in self.document["answers"]])
+        self.assertLess(self.chrome.evaluate(
+            "document.querySelector('.answer').getBoundingClientRect().bottom"), 900)
+        for part in ("How sure", "Why", "What would change it"):
+            self.assertIn(part, self.chrome.evaluate("document.body.innerText"))
+
+    def test_numbers_on_the_page_are_those_of_the_json(self):
+        self.open()
+        lines = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].filter(p => p.getAttribute('aria-label')"
+            ".startsWith('Epoch time')).flatMap(p => p.data.map(t => [t.name, t.x, t.y]))")
+        drawn = {(x, y) for _, xs, ys in lines for x, y in zip(xs, ys)}
+        wanted = {(p["global_batch"], p["epoch_s"]) for p in self.document["points"]}
+        self.assertEqual(drawn, wanted)
+        ranks = [p["ranks"] for p in self.document["points"]]
+        self.assertIn(8, ranks)
+        head = self.chrome.evaluate("[...document.querySelectorAll('#runs th')].map(t => t.textContent)")
+        self.assertEqual(head, list(self.document["rows"][0]))
+        cells = self.chrome.evaluate(
+            "[...document.querySelectorAll('#runs tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+        self.assertEqual(len(cells), len(self.document["rows"]))
+        column = head.index("median_step_s")
+        for row, wanted_row in zip(cells, self.document["rows"]):
+            self.assertEqual(row[0], wanted_row["run"])
+            # Shown with five digits.
+            self.assertAlmostEqual(float(row[column]) / wanted_row["median_step_s"], 1, 4)
+
+    def test_speed_ups_are_those_of_the_json(self):
+        self.open()
+        drawn = set(map(tuple, self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].filter(p => /^Speed-up/.test(p.getAttribute('aria-label')))"
+            ".flatMap(p => p.data.filter(t => t.mode === 'lines+markers').flatMap(t => t.x.map((x, i) => [x, t.y[i]])))")))
+        wanted = {(t["ranks"], t["speedup"]) for s in self.document["scaling"] for t in s["steps"]}
+        self.assertTrue(drawn)
+        self.assertLessEqual(drawn, wanted)
+
+    def test_every_axis_has_its_unit_and_every_figure_words(self):
+        self.open()
+        axes = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].map(p => [p.layout.xaxis.title.text, p.layout.yaxis.title.text])")
+        bare = {"devices", "epoch", ""}  # counts and names have no unit
+        for x, y in axes:
+            for title in (x, y):
+                self.assertTrue(title in bare or "(" in title or "×" in title, title)
+        self.assertNotIn(True, self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].map(p => (p.getAttribute('aria-label') || '').length < 20)"))
+
+    def test_emulated_points_are_drawn_differently(self):
+        self.open()
+        dashes = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].flatMap(p => p.data.filter(t => /emulated/.test(t.name || ''))"
+            ".map(t => t.line.dash))")
+        self.assertTrue(dashes)
+        self.assertEqual(set(dashes), {"dot"})
+
+    def test_nothing_is_asked_of_the_network(self):
+        self.open()
+        self.assertEqual([u for u in self.chrome.requested() if not u.startswith(("file:", "data:", "blob:"))], [])
+
+    def test_filter_and_order_of_the_table(self):
+        self.open()
+        self.chrome.evaluate("const f = document.getElementById('filter'); f.value = 'conv1d';"
+                             "f.dispatchEvent(new Event('input'))")
+        self.assertEqual(self.chrome.evaluate("document.querySelectorAll('#runs tbody tr').length"), 30)
+        self.chrome.evaluate("[...document.querySelectorAll('#runs th button')]"
+                             ".find(b => b.textContent === 'median_step_s').click()")
+        first = self.chrome.evaluate("document.querySelector('#runs tbody tr').cells[8].textContent")
+        least = min(r["median_step_s"] for r in self.document["rows"] if r["model"] == "conv1d")
+        self.assertAlmostEqual(float(first) / least, 1, 4)
+        Page.opened = None  # the next one begins anew
+
+
+class OddInput(unittest.TestCase):
+    def test_hostile_names_nan_losses_and_one_sample_are_drawn_without_an_error(self):
+        with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
+            at = pathlib.Path(folder)
+            made_run(at / "s" / "runs" / "<script>alert(1)<!--", nan_loss=True)
+            made_run(at / "s" / "runs" / "one", steps=1, per_rank=64, epochs=1, samples=0)
+            page, document = page_of(at, at / "s")
+            chrome.open(page.as_uri())
+            self.assertEqual(chrome.complaints(), [])
+            self.assertIn("diverged", chrome.evaluate("document.getElementById('notes').textContent"))
+            self.assertIn("<script>alert(1)<!--", chrome.evaluate("document.getElementById('runs').textContent"))
+            self.assertEqual(len(document["rows"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the document on the page: words first, then figures, tables, machine
+// and commands. Draws again when the theme, the paper or (served live) the data
+// changes.
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const PAGE_ROWS = 100;
+  let doc = null, limit = PAGE_ROWS, order = null;
+
+  const unpack = (table) => (Array.isArray(table) ? table
+    : table.rows.map((row) => Object.fromEntries(table.columns.map((name, i) => [name, row[i]]))));
+  function read(text) {
+    const raw = JSON.parse(text);
+    return { ...raw, rows: unpack(raw.rows), points: unpack(raw.points) };
+  }
+  function make(tag, props, ...children) {
+    const node = Object.assign(document.createElement(tag), props || {});
+    node.append(...children);
+    return node;
+  }
+
+  function words() {
+    $("title").textContent = doc.title;
+    document.title = `${doc.title} · Lockstep`;
+    $("answers").replaceChildren(...(doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
+      make("p", { className: "say" }, a ? a.sentence : "No run was timed yet: there is no answer to give."),
+      ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
+        .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
+    const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));
+    $("notes").hidden = !doc.notes.length;
+    list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));
+    list("machine", doc.machines.length ? doc.machines : ["not recorded"]);
+    $("reproduce").querySelector("pre").textContent = doc.commands.join("\n") || "The runs do not say how they were started.";
+    $("made").textContent = `Made ${doc.made_utc} by lockstep ${doc.version} from ${doc.rows.length} runs.`;
+  }
+
+  function baseLayout(dark, narrow) {
+    const ink = dark ? "#e8ecf1" : "#16191d", line = dark ? "#343d47" : "#d5dae0";
+    const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true };
+    return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: narrow ? 11 : 13, family: "inherit" },
+      margin: { l: narrow ? 48 : 64, r: 12, t: 36, b: 48 }, xaxis: axis, yaxis: axis, hoverlabel: { namelength: -1 },
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: narrow ? 10 : 12 } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: ink, activecolor: ink } };
+  }
+  function merged(base, more) {
+    const out = { ...base, ...more };
+    for (const key of ["xaxis", "yaxis"]) out[key] = { ...base[key], ...more[key] };
+    if (out.updatemenus) out.updatemenus = out.updatemenus.map((m) => ({ ...m, bgcolor: "#d5dae0", font: { size: 11, color: "#16191d" } }));
+    return out;
+  }
+
+  function figures(paper) {
+    const dark = !paper && matchMedia("(prefers-color-scheme: dark)").matches, narrow = innerWidth < 640;
+    const sections = Figures.all(doc, dark), old = $("figures").querySelectorAll(".plot");
+    const count = sections.reduce((n, s) => n + s.figures.length, 0);
+    const plots = [];
+    if (old.length !== count) {
+      old.forEach((plot) => Plotly.purge(plot));
+      $("figures").replaceChildren(...sections.map((s) => make("section", {}, make("h2", {}, s.heading),
+        make("div", { className: "grid" }, ...s.figures.map((f) => make("figure", { className: f.wide ? "wide" : "" },
+          make("h3", {}, f.title), make("figcaption", {}, f.caption), make("div", { className: "plot" })))))));
+    }
+    const places = $("figures").querySelectorAll(".plot");
+    sections.flatMap((s) => s.figures).forEach((f, i) => {
+      places[i].setAttribute("role", "img");
+      places[i].setAttribute("aria-label", f.alt);
+      places[i].parentElement.querySelector("figcaption").textContent = f.caption;
+      plots.push(Plotly.react(places[i], f.traces, merged(baseLayout(dark, narrow), f.layout),
+        { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover", modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }));
+    });
+    return Promise.all(plots);
+  }
+
+  const shown = (v) => (v === null || v === undefined ? "" : typeof v === "number" && !Number.isInteger(v) ? Number(v.toPrecision(5)).toString() : String(v));
+  function table(rows, caption) {
+    const names = Object.keys(rows[0]);
+    const cell = (v) => make("td", { className: typeof v === "string" ? (v.length > 40 ? "long" : "text") : "" }, shown(v));
+    return make("div", { className: "scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col", className: typeof rows[0][n] === "string" ? "text" : "" }, n)))),
+      make("tbody", {}, ...rows.slice(0, 60).map((r) => make("tr", {}, ...names.map((n) => cell(r[n])))))));
+  }
+  function findings() {
+    const parts = [["speedups", "Speed-ups, with communication measured directly and by subtraction"],
+      ["laws", "Laws of scaling, fitted; 95 % intervals"],
+      ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],
+      ["claims", "What the seed claimed, and what was measured"]];
+    const some = parts.filter(([key]) => doc[key] && doc[key].length);
+    $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),
+      ...some.map(([key, caption]) => table(doc[key], doc[key].length > 60 ? `${caption}; the first 60 of ${doc[key].length}` : caption)));
+  }
+
+  function runs() {
+    if (!doc.rows.length) return;
+    const names = Object.keys(doc.rows[0]), want = $("filter").value.trim().toLowerCase();
+    let rows = want ? doc.rows.filter((r) => names.some((n) => String(r[n] ?? "").toLowerCase().includes(want))) : doc.rows;
+    if (order) rows = rows.slice().sort((a, b) => order.sign * (a[order.name] > b[order.name] ? 1 : a[order.name] < b[order.name] ? -1 : 0));
+    const head = make("tr", {}, ...names.map((n) => {
+      const button = make("button", { type: "button" }, n + (order && order.name === n ? (order.sign > 0 ? " ↑" : " ↓") : ""));
+      button.addEventListener("click", () => { order = { name: n, sign: order && order.name === n ? -order.sign : 1 }; runs(); });
+      return make("th", { scope: "col", className: typeof doc.rows[0][n] === "string" ? "text" : "" }, button);
+    }));
+    $("runs").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows.slice(0, limit).map((r) => make("tr", {},
+      ...names.map((n) => make("td", { className: typeof r[n] === "string" ? "text" : "" }, shown(r[n])))))));
+    $("shown").textContent = `${Math.min(limit, rows.length)} of ${rows.length} rows`;
+    $("more").hidden = rows.length <= limit;
+  }
+
+  async function draw(text) {
+    doc = read(text);
+    words();
+    findings();
+    runs();
+    await figures(false);
+    document.body.dataset.figures = $("figures").querySelectorAll(".main-svg").length ? $("figures").querySelectorAll(".plot").length : 0;
+    document.body.dataset.ready = "yes";
+  }
+
+  function follow(query) {
+    const say = (text) => { $("live").textContent = text; };
+    const events = new EventSource("events" + query);
+    events.onopen = () => say("live");
+    events.onerror = () => say("connection lost; trying again");
+    events.onmessage = async (event) => {
+      const answer = await fetch("data.json" + query, { cache: "no-store" });
+      if (!answer.ok) return say(`no data: ${answer.status}`);
+      await draw(await answer.text());
+      document.body.dataset.version = event.data;
+      say(`live, updated ${new Date().toLocaleTimeString()}`);
+    };
+  }
+
+  $("filter").addEventListener("input", () => { limit = PAGE_ROWS; runs(); });
+  $("more").addEventListener("click", () => { limit += 10 * PAGE_ROWS; runs(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures(false));
+  addEventListener("beforeprint", () => figures(true));
+  addEventListener("afterprint", () => figures(false));
+  const drawing = draw($("data").textContent);
+  if (document.body.dataset.live !== undefined) drawing.then(() => follow(location.search));
+})();
