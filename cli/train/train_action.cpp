@@ -17,7 +17,7 @@
 #include "lockstep/comm/thread_group.h"
 #include "lockstep/core/error.h"
 #include "lockstep/device/memory.h"
-#include "lockstep/report/run_report.h"
+#include "lockstep/report/study_tables.h"
 #include "lockstep/run.h"
 #include "lockstep/store/run_folder.h"
 
@@ -137,7 +137,10 @@ int run_train(const TrainAsked& asked) {
   std::signal(SIGTERM, on_signal);
   const RunRecord record =
       run_all_ranks(config, {folder, resume, command_of(asked), stop_signal});
-  print(runs_table({read_run(folder)}), asked.format);
+  const std::vector<std::string> paths = {folder.string()};
+  print(runs_table(read_runs(paths),
+                   asked.format == Format::text ? Width::screen : Width::all),
+        asked.format);
   if (record.status == "done") return 0;
   fmt::print(stderr,
              "interrupted after a checkpoint; go on with: lockstep train "
