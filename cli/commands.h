@@ -14,6 +14,7 @@ std::function<int()> data(Options& options);
 std::function<int()> doctor(Options& options);
 std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);
+std::function<int()> serve(Options& options);
 std::function<int()> summary(Options& options);
 std::function<int()> report(Options& options);
 std::function<int()> sweep(Options& options);

@@ -28,6 +28,8 @@ constexpr std::array kCommands = {
     Command{"report", "what runs measured", lockstep::cli::report},
     Command{"compare", "is B slower than A, and how sure is that",
             lockstep::cli::compare},
+    Command{"serve", "the report as a live page while runs go on",
+            lockstep::cli::serve},
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
     Command{"data", "what data is here; check, make or fetch some",

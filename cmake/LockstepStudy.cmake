@@ -4,6 +4,9 @@ find_package(nlohmann_json REQUIRED)
 find_package(Eigen3 REQUIRED)
 find_package(Ceres REQUIRED)
 find_package(Threads REQUIRED)
+# Compiled with features that change its classes: its own flags, or none fits.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HttpLib REQUIRED IMPORTED_TARGET cpp-httplib)
 
 set(LOCKSTEP_STUDY_FOLDERS core config plan hardware predict batch store
                            analyse advise sweep report serve)
@@ -30,7 +33,7 @@ target_include_directories(
 target_link_libraries(
   lockstep_study
   PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
-  PRIVATE Eigen3::Eigen Ceres::ceres)
+  PRIVATE Eigen3::Eigen Ceres::ceres PkgConfig::HttpLib)
 
 include(LockstepEmbed)
 foreach(name devices links link_points clusters)

@@ -116,63 +116,61 @@ TEST(StudyRuns, ANamedRunThatCannotBeReadIsAnError) {
   EXPECT_THAT(complaint(run.string()), HasSubstr("steps.csv:"));
 }
 
-// What the ledger says of points, beside what their folders hold.
-TEST(StudyRuns, TheLedgerNamesPointsThatAreNotForTiming) {
-  MadeStudy study;
-  const auto run = study.add({.ranks = 4});
-  study.add({.ranks = 1});
-  std::ofstream ledger(study.path() / "ledger.jsonl");
-  const auto say = [&](Json event, const char* name) {
+// A ledger of four points, one for each way not to be timed.
+void write_ledger(const std::filesystem::path& study, const std::string& run) {
+  std::ofstream ledger(study / "ledger.jsonl");
+  const auto say = [&](const char* name, const char* point, Json event) {
     event["event"] = name, event["time_utc"] = "", event["host"] = "h";
+    if (*point) event["point"] = point;
     ledger << event.dump() << "\n";
   };
-  const auto axes = [](int ranks) {
-    return Json{{"model", "linear"}, {"strategy", "ddp"},
-                {"ranks", ranks},    {"global_batch", 32 * ranks},
-                {"per_rank", 32},    {"arm", ""}};
-  };
   const auto queue = [&](const char* point, int ranks, const char* mode) {
-    say({{"point", point},
-         {"settings", Json::object()},
-         {"axes", axes(ranks)},
+    const Json axes = {{"model", "linear"}, {"strategy", "ddp"},
+                       {"ranks", ranks},    {"global_batch", 32 * ranks},
+                       {"per_rank", 32},    {"arm", ""}};
+    say("queued", point,
+        {{"settings", Json::object()},
+         {"axes", axes},
          {"mode", mode},
-         {"why", ""}},
-        "queued");
+         {"why", ""}});
   };
-  say({{"schema", 1},
+  say("study", "",
+      {{"schema", 1},
        {"title", "A made study"},
        {"kind", ""},
        {"measure", "time"},
        {"points", 4},
        {"version", "0"},
-       {"command", "lockstep sweep made.toml"}},
-      "study");
+       {"command", "lockstep sweep made.toml"}});
   queue("four", 4, "correctness");
   queue("eight", 8, "predicted");
   queue("big", 2, "timed");
   queue("later", 16, "timed");
-  say({{"point", "four"},
-       {"repeat", 1},
-       {"run", "runs/" + run.filename().string()},
+  say("done", "four",
+      {{"repeat", 1},
+       {"run", run},
        {"seconds", 1.0},
        {"timed", false},
-       {"result", Json::object()}},
-      "done");
-  say({{"point", "eight"},
-       {"from", "this study's measured points"},
+       {"result", Json::object()}});
+  say("predicted", "eight",
+      {{"from", "this study's measured points"},
        {"step_s", 0.02},
        {"epoch_s", 0.16},
        {"lo90_s", 0.14},
-       {"hi90_s", 0.19}},
-      "predicted");
-  say({{"point", "big"},
-       {"repeat", 1},
+       {"hi90_s", 0.19}});
+  say("failed", "big",
+      {{"repeat", 1},
        {"run", "runs/big/1"},
        {"seconds", 1.0},
        {"why", "does not fit"},
-       {"message", "out of memory"}},
-      "failed");
-  ledger.close();
+       {"message", "out of memory"}});
+}
+
+TEST(StudyRuns, TheLedgerNamesPointsThatAreNotForTiming) {
+  MadeStudy study;
+  const auto run = study.add({.ranks = 4});
+  study.add({.ranks = 1});
+  write_ledger(study.path(), "runs/" + run.filename().string());
   const Study read = study.read();
   EXPECT_EQ(read.title, "A made study");
   EXPECT_EQ(read.command, "lockstep sweep made.toml");
