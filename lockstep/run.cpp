@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "lockstep/comm/group.h"
-#include "lockstep/core/clock.h"
+#include "lockstep/comm/agree.h"
 #include "lockstep/plan/work_plan.h"
 #include "lockstep/train/checkpoint.h"
+#include "lockstep/train/emulate.h"
 #include "lockstep/train/prepare.h"
 #include "lockstep/train/trainer.h"
 
@@ -16,13 +16,17 @@ namespace lockstep {
 namespace {
 
 // Goes on where the folder's last checkpoint left off, or starts anew when the
-// run was cut off before the first one.
-void restore(Session& session, RunFolder& folder) {
-  if (has_checkpoint(folder.checkpoints()))
-    load_checkpoint(folder.checkpoints(), identity_of(session.config),
-                    *session.model.module, state_of(session));
-  if (session.group.rank() == 0)
-    folder.rewind(session.at.step, session.at.epoch);
+// run was cut off before the first one. Every rank reads it.
+void restore(Session& session, const std::filesystem::path& path) {
+  const std::filesystem::path from = RunFolder::open(path).checkpoints();
+  if (has_checkpoint(from))
+    load_checkpoint(from, identity_of(session.config), *session.model.module,
+                    state_of(session, {}));
+  if (agree(session.group, session.at.step) != session.at.step)
+    throw Error(Fault::store, from.string(), "is not the same on every rank",
+                "all ranks must see the run's folder");
+  if (session.folder != nullptr)
+    session.folder->rewind(session.at.step, session.at.epoch);
 }
 
 }  // namespace
@@ -40,13 +44,15 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
   // How ranks stay together, and what is measured.
   Recorder recorder(group.rank(), device->time_source(),
                     {config.measure.record, config.measure.every});
+  const std::unique_ptr<Group> emulated = emulate(config);
+  Group& cluster = emulated ? *emulated : group;
   const std::unique_ptr<Strategy> strategy =
-      make_strategy({config, model, params, *device, group, recorder});
+      make_strategy({config, model, params, *device, cluster, recorder});
 
   // Where it is kept.
   std::optional<RunFolder> folder =
       open_folder(config, options, group, *device);
-  RunRecord record = begin_record(config, options, group, data, *strategy);
+  RunRecord record = begin_record(config, options, cluster, data, *strategy);
   if (folder) folder->write_record(record);
 
   // Train.
@@ -62,9 +68,9 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
                   resident ? &*resident : nullptr,
                   folder ? &*folder : nullptr,
                   options.stop};
-  if (options.resume) restore(session, *folder);
+  if (options.resume) restore(session, options.folder);
   strategy->start();
-  recorder.set_origin(now_s() - session.elapsed_s);
+  recorder.set_origin(shared_origin(group, session.elapsed_s));
   try {
     finish_record(record, train(session), session);
   } catch (const std::exception& e) {

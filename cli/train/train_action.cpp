@@ -43,6 +43,25 @@ std::vector<std::string> sets_of(const TrainAsked& asked) {
 constexpr std::array kMayChange = {"comm.ranks", "train.device",
                                    "train.epochs"};
 
+// How ranks are started is not part of what is trained: it is found anew. On
+// another number of ranks the global batch stays.
+void prepare_to_go_on(RunConfig& config, bool ranks_asked,
+                      std::int64_t ranks_before) {
+  CommConfig& comm = config.comm;
+  if (comm.kind != CommKind::emulated) comm.kind = CommKind::automatic;
+  const Launcher launcher = find_launcher();
+  if (launcher.kind != LauncherKind::none && !ranks_asked)
+    comm.ranks = launcher.size;
+  if (comm.ranks == ranks_before) return;
+  if (config.batch.per_rank > 0) {
+    config.batch.global =
+        config.batch.per_rank * ranks_before * config.batch.accumulate;
+    config.batch.per_rank = 0;
+  }
+  if (config.strategy.kind == StrategyKind::single)
+    config.strategy.kind = StrategyKind::automatic;
+}
+
 RunConfig config_of_resume(const TrainAsked& asked) {
   const RunFolder folder = RunFolder::open(asked.resume);
   if (folder.done() && sets_of(asked).empty())
@@ -55,8 +74,12 @@ RunConfig config_of_resume(const TrainAsked& asked) {
                   "cannot change when a run goes on from its checkpoint",
                   fmt::format("{} may", fmt::join(kMayChange, ", ")));
   }
-  return load_config(std::filesystem::path(asked.resume) / "config.toml",
-                     sets_of(asked));
+  RunConfig config = folder.config();
+  const std::int64_t ranks_before = config.comm.ranks;
+  apply_sets(fields_of(config), sets_of(asked));
+  prepare_to_go_on(config, asked.ranks > 0, ranks_before);
+  validate(config);
+  return config;
 }
 
 std::string command_of(const TrainAsked& asked) {
@@ -75,6 +98,7 @@ RunConfig with_group(RunConfig config, const TrainAsked& asked) {
       find_launcher(), config.train.device != "cpu");
   config.comm.kind = choice.kind;
   config.comm.ranks = choice.ranks;
+  config.strategy.kind = resolved(config.strategy.kind, choice.ranks);
   validate(config);
   return config;
 }
@@ -92,24 +116,34 @@ RunRecord run_one_rank(const RunConfig& config, const RunOptions& options,
   }
 }
 
-RunRecord run_all_ranks(const RunConfig& config, const RunOptions& options) {
+// What this process knows of the run when it is over.
+struct Outcome {
   RunRecord record;
-  const auto body = [&](Group& group) {
+  bool rank_0 = false;  // is among this process's ranks
+};
+
+Outcome run_all_ranks(const RunConfig& config, const RunOptions& options) {
+  // A rank that was left behind may still write here: it lives on with it.
+  const auto outcome = std::make_shared<Outcome>();
+  const auto body = [outcome, config, options](Group& group) {
     RunRecord mine = run_one_rank(config, options, group);
-    if (group.rank() == 0) record = std::move(mine);
+    if (config.comm.kind == CommKind::threads && group.rank() != 0) return;
+    *outcome = {std::move(mine), group.rank() == 0};
   };
   const RankOptions ranks{.deadline_s = config.comm.deadline_s,
                           .threads = static_cast<int>(config.train.threads)};
   switch (config.comm.kind) {
     case CommKind::threads:
       run_ranks(static_cast<int>(config.comm.ranks), ranks, body);
-      return record;
+      return *outcome;
     case CommKind::mpi:
       run_mpi_ranks(ranks, body);
-      return record;
+      return *outcome;
+    case CommKind::emulated:
+      run_ranks(1, ranks, body);
+      return *outcome;
     case CommKind::automatic:
     case CommKind::nccl:
-    case CommKind::emulated:
       break;
   }
   throw Error(Fault::config, "comm.kind",
@@ -135,18 +169,22 @@ int run_train(const TrainAsked& asked) {
   keep_freed_memory();
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  const RunRecord record =
+  const Outcome outcome =
       run_all_ranks(config, {folder, resume, command_of(asked), stop_signal});
-  const std::vector<std::string> paths = {folder.string()};
-  print(runs_table(read_runs(paths),
-                   asked.format == Format::text ? Width::screen : Width::all),
-        asked.format);
-  if (record.status == "done") return 0;
-  fmt::print(stderr,
-             "interrupted after a checkpoint; go on with: lockstep train "
-             "--resume {}\n",
-             folder.string());
-  return 128 + stop_signal;
+  if (outcome.rank_0) {
+    const std::vector<std::string> paths = {folder.string()};
+    print(runs_table(read_runs(paths),
+                     asked.format == Format::text ? Width::screen : Width::all),
+          asked.format);
+  }
+  if (outcome.record.status == "done") return 0;
+  if (outcome.rank_0)
+    fmt::print(stderr,
+               "interrupted after a checkpoint; go on with: lockstep train "
+               "--resume {}\n",
+               folder.string());
+  // The signal may have reached another rank only.
+  return 128 + (stop_signal == 0 ? SIGTERM : stop_signal.load());
 }
 
 }  // namespace lockstep::cli

@@ -62,13 +62,8 @@ void apply_sections(const RecipeText& recipe, std::span<const Field> fields,
   }
 }
 
-namespace {
-
-RunConfig config_of(const RecipeText& recipe,
-                    std::span<const std::string> sets) {
-  RunConfig config;
-  const std::vector<Field> fields = fields_of(config);
-  apply_sections(recipe, fields);
+void apply_sets(std::span<const Field> fields,
+                std::span<const std::string> sets) {
   for (const std::string& set : sets) {
     const auto equals = set.find('=');
     if (equals == std::string::npos)
@@ -77,6 +72,27 @@ RunConfig config_of(const RecipeText& recipe,
     set_from_text(find_field(fields, set.substr(0, equals)),
                   set.substr(equals + 1));
   }
+}
+
+namespace {
+
+RunConfig config_of(const RecipeText& recipe,
+                    std::span<const std::string> sets) {
+  RunConfig config;
+  const std::vector<Field> fields = fields_of(config);
+  apply_sections(recipe, fields);
+  apply_sets(fields, sets);
+}
+
+RunConfig parse_config(const std::string& toml, const std::string& name,
+                       std::span<const std::string> sets) {
+  if (toml.find('\0') != std::string::npos)
+    throw Error(Fault::config, name, "is a binary file, not a recipe");
+  RunConfig config;
+  const std::vector<Field> fields = fields_of(config);
+  const toml::table recipe = parse(toml, name);
+  for (const auto& [key, node] : recipe) apply_section(name, fields, key, node);
+  apply_sets(fields, sets);
   validate(config);
   return config;
 }

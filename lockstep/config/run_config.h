@@ -51,6 +51,10 @@ RunConfig load_config(const std::filesystem::path& recipe,
 RunConfig parse_config(const std::string& toml, const std::string& name,
                        std::span<const std::string> sets);
 
+// Each "section.field=value" in order, without validate().
+void apply_sets(std::span<const Field> fields,
+                std::span<const std::string> sets);
+
 // What no single field can know: contradictions between settings.
 void validate(const RunConfig& config);
 

@@ -8,7 +8,20 @@ namespace lockstep {
 
 // The enumerator, the word in a recipe, the CLI value and the key in a run
 // record are the same word.
-enum class StrategyKind { single, data_parallel, ddp, sharded, local_sgd };
+enum class StrategyKind {
+  automatic,
+  single,
+  data_parallel,
+  ddp,
+  sharded,
+  local_sgd
+};
+
+// What `auto` stands for on so many ranks; every other kind is itself.
+constexpr StrategyKind resolved(StrategyKind kind, std::int64_t ranks) {
+  if (kind != StrategyKind::automatic) return kind;
+  return ranks > 1 ? StrategyKind::ddp : StrategyKind::single;
+}
 
 // How data_parallel moves what all replicas hold: through device 0 one replica
 // after the other, or with every device passing on what it received.
@@ -18,7 +31,7 @@ enum class Route { star, ring, tree };
 enum class HookKind { none, bf16, fp16, topk, powersgd };
 
 struct StrategyConfig {
-  StrategyKind kind = StrategyKind::single;
+  StrategyKind kind = StrategyKind::automatic;
   std::int64_t first_bucket_bytes = 1024 * 1024;
   std::int64_t bucket_bytes = 25 * 1024 * 1024;
   Route collective = Route::star;
@@ -33,8 +46,9 @@ struct StrategyConfig {
 template <class Visitor>
 void describe(Visitor& v, StrategyConfig& c) {
   v.choice("kind", c.kind,
-           {"single", "data_parallel", "ddp", "sharded", "local_sgd"},
-           "how replicas agree on gradients");
+           {"auto", "single", "data_parallel", "ddp", "sharded", "local_sgd"},
+           "how replicas agree on gradients; auto: single on one rank, ddp on "
+           "more");
   v.number("first_bucket_bytes", c.first_bucket_bytes, {.min = 1},
            "ddp, sharded: the first group of gradients closes at this size");
   v.number("bucket_bytes", c.bucket_bytes, {.min = 1},

@@ -54,6 +54,16 @@ void forget_pieces(StepSample& s) {
       s.exposed_comm_s = s.optim_s = s.wait_s = std::nan("");
 }
 
+// The part of [begin, end] that intervals cover.
+double covered_s(const std::vector<std::pair<double, double>>& intervals,
+                 double begin, double end) {
+  std::vector<std::pair<double, double>> inside;
+  for (const auto& [b, e] : intervals)
+    if (b < end && e > begin)
+      inside.emplace_back(std::max(b, begin), std::min(e, end));
+  return union_s(std::move(inside));
+}
+
 }  // namespace
 
 double union_s(std::vector<std::pair<double, double>> intervals) {
@@ -93,14 +103,16 @@ void Recorder::end_step(std::int64_t samples) {
   s.end_mark = s.num_pieces > 0 ? pieces_.back().mark : source_.mark();
 }
 
-void Recorder::message(CommSample sample) {
+void Recorder::message(CommSample sample, Fill fill) {
   if (!options_.record || steps_.empty()) return;
   sample.step = steps_.back().sample.step;
   sample.rank = rank_;
   messages_.push_back(std::move(sample));
+  fills_.push_back(std::move(fill));
 }
 
-StepSample Recorder::resolve(const Step& step) const {
+StepSample Recorder::resolve(const Step& step,
+                             const Intervals& messages) const {
   StepSample s = step.sample;
   const double begin = source_.seconds(step.begin_mark);
   s.begin_s = begin - origin_s_;
@@ -109,7 +121,13 @@ StepSample Recorder::resolve(const Step& step) const {
   for (std::size_t i = 0; i < step.num_pieces; ++i) {
     const Piece& piece = pieces_[step.first_piece + i];
     const double end = source_.seconds(piece.mark);
-    add_piece(s, piece.span, end - last);
+    if (piece.span == Span::exposed_comm) {
+      const double moving = covered_s(messages, last, end);
+      add_piece(s, Span::exposed_comm, moving);
+      add_piece(s, Span::wait, end - last - moving);
+    } else {
+      add_piece(s, piece.span, end - last);
+    }
     last = end;
   }
   if (!step.timed) forget_pieces(s);
@@ -122,19 +140,22 @@ Recorder::Samples Recorder::collect(std::span<const double> losses) {
   check(losses.size() == steps_.size(), "a loss for every recorded step");
   std::size_t next = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    StepSample s = resolve(steps_[i]);
-    s.loss = losses[i];
-    std::vector<std::pair<double, double>> busy;
-    for (; next < messages_.size() && messages_[next].step == s.step; ++next) {
+    Intervals moving;
+    for (; next < messages_.size() &&
+           messages_[next].step == steps_[i].sample.step;
+         ++next) {
       CommSample& m = messages_[next];
+      if (fills_[next]) fills_[next](m);
+      moving.emplace_back(m.begin_s, m.end_s);
       m.issued_s -= origin_s_, m.begin_s -= origin_s_, m.end_s -= origin_s_;
-      busy.emplace_back(m.begin_s, m.end_s);
     }
-    if (steps_[i].timed) s.comm_s = union_s(std::move(busy));
+    StepSample s = resolve(steps_[i], moving);
+    s.loss = losses[i];
+    if (steps_[i].timed) s.comm_s = union_s(std::move(moving));
     out.steps.push_back(s);
   }
   out.messages = std::move(messages_);
-  steps_.clear(), pieces_.clear(), messages_.clear();
+  steps_.clear(), pieces_.clear(), messages_.clear(), fills_.clear();
   source_.forget();
   return out;
 }

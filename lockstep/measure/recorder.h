@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ enum class Span {
   copy,
   forward,
   backward,
-  exposed_comm,
+  exposed_comm,  // waiting for messages; what none fills was for a late rank
   optim,
   wait,
   dp_scatter,
@@ -50,8 +51,10 @@ class Recorder {
   // Everything since the last cut, or since begin_step(), went into `span`.
   void cut(Span span);
   void end_step(std::int64_t samples);
-  // A message of the current step; times on now_s()'s clock.
-  void message(CommSample sample);
+  // A message of the current step; times on now_s()'s clock. `fill` puts them
+  // in when they can be read, in collect().
+  using Fill = std::function<void(CommSample&)>;
+  void message(CommSample sample, Fill fill = {});
 
   struct Samples {
     std::vector<StepSample> steps;
@@ -72,7 +75,8 @@ class Recorder {
     std::size_t first_piece = 0, num_pieces = 0;
     bool timed = false;
   };
-  StepSample resolve(const Step& step) const;
+  using Intervals = std::vector<std::pair<double, double>>;
+  StepSample resolve(const Step& step, const Intervals& messages) const;
 
   std::int64_t rank_;
   TimeSource source_;
@@ -81,6 +85,7 @@ class Recorder {
   std::vector<Step> steps_;
   std::vector<Piece> pieces_;
   std::vector<CommSample> messages_;
+  std::vector<Fill> fills_;  // one a message
 };
 
 // Seconds covered by at least one of the intervals.

@@ -158,6 +158,8 @@ void add_norms(CommPlan& out, const ParamList& params, const StepShape& shape) {
 CommPlan plan_kind(const StrategyConfig& config, const ParamList& params,
                    const StepShape& shape) {
   switch (config.kind) {
+    case StrategyKind::automatic:
+      break;
     case StrategyKind::single:
       return {};
     case StrategyKind::data_parallel:
@@ -216,9 +218,11 @@ std::vector<std::vector<std::size_t>> buckets_of(const StrategyConfig& config,
   return out;
 }
 
-CommPlan plan(const StrategyConfig& config, const ParamList& params,
+CommPlan plan(const StrategyConfig& asked, const ParamList& params,
               const StepShape& shape) {
   check(shape.ranks > 0 && shape.accumulate > 0, "a step has ranks and passes");
+  StrategyConfig config = asked;
+  config.kind = resolved(asked.kind, shape.ranks);
   const bool norms =
       config.sync_batchnorm && config.kind != StrategyKind::single;
   CommPlan out;

@@ -59,6 +59,7 @@ Method method_of(const std::string& text) {
 
 Method method_of(StrategyKind kind) {
   switch (kind) {
+    case StrategyKind::automatic:
     case StrategyKind::single:
       return Method::single;
     case StrategyKind::data_parallel:

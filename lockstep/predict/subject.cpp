@@ -42,7 +42,7 @@ Subject subject_of(const RunConfig& config) {
   out.link = config.comm.link;
   Question& q = out.asked;
   q.strategy = config.strategy;
-  q.method = method_of(config.strategy.kind);
+  q.method = method_of(resolved(config.strategy.kind, config.comm.ranks));
   q.ranks = static_cast<int>(config.comm.ranks);
   q.scaling = config.batch.global > 0 ? Scaling::strong : Scaling::weak;
   q.batch =

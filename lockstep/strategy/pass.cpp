@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 
+#include "lockstep/measure/recorder.h"
 #include "lockstep/optim/clip.h"
 #include "lockstep/optim/flat_params.h"
 
@@ -32,6 +33,17 @@ class Bf16 {
   bool was_;
 };
 
+void add(at::Tensor& total, const at::Tensor& part) {
+  total = total.defined() ? total + part : part;
+}
+
+// One past the last pass that has samples.
+std::size_t end_of(const StepInput& input) {
+  std::size_t end = input.passes.size();
+  while (end > 0 && input.passes[end - 1].samples == 0) --end;
+  return end;
+}
+
 }  // namespace
 
 Batch to_device(const Batch& batch, c10::Device device,
@@ -54,6 +66,30 @@ at::Tensor forward(const Model& model, const at::Tensor& inputs,
 at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets) {
   const at::NoGradGuard no_grad;
   return logits.detach().argmax(-1).eq(targets).sum();
+}
+
+StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
+                       const std::function<void()>& before_last) {
+  StepOutcome outcome;
+  const TrainConfig& train = context.config.train;
+  const std::size_t end = end_of(input);
+  for (std::size_t i = 0; i < end; ++i) {
+    const Batch& pass = input.passes[i];
+    if (pass.samples == 0) continue;
+    const double share = static_cast<double>(pass.samples) /
+                         static_cast<double>(input.global_samples);
+    const at::Tensor logits = forward(context.model, pass.inputs, train);
+    const at::Tensor loss =
+        loss_of(logits, pass.targets, train.label_smoothing);
+    add(outcome.loss_sum, loss.detach() * static_cast<double>(pass.samples));
+    add(outcome.correct, count_correct(logits, pass.targets));
+    context.recorder.cut(Span::forward);
+    if (i + 1 == end && before_last) before_last();
+    // A whole batch needs no weight, and 1.0 * x is not free.
+    (share == 1.0 ? loss : loss * share).backward();
+    context.recorder.cut(Span::backward);
+  }
+  return outcome;
 }
 
 double clip(const StrategyContext& context) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One forward pass with loss, in the precision that was asked for: what every
-// strategy repeats.
+// Forward, loss and backward of a rank's samples, in the precision that was
+// asked for: what every strategy repeats.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+
+#include <functional>
 
 #include "lockstep/config/train.h"
 #include "lockstep/data/loader.h"
@@ -22,6 +24,12 @@ at::Tensor forward(const Model& model, const at::Tensor& inputs,
 
 // Number of predictions that are right, as a scalar on the device.
 at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets);
+
+// Forward, loss and backward of each pass that has samples, each weighed by its
+// share of the global batch. `before_last` runs before the last backward, not
+// at all when no pass has samples. Cuts the step after forward and backward.
+StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
+                       const std::function<void()>& before_last = {});
 
 // What the update multiplies gradients by so that their norm stays within
 // train.clip_norm; 1 when there is no limit.

@@ -3,23 +3,29 @@
 // compile (-Werror=switch).
 #include "lockstep/strategy/strategy.h"
 
+#include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"
+#include "lockstep/strategy/ddp.h"
 #include "lockstep/strategy/single.h"
 
 namespace lockstep {
 
 std::unique_ptr<Strategy> make_strategy(const StrategyContext& context) {
-  switch (context.config.strategy.kind) {
+  const RunConfig& config = context.config;
+  switch (resolved(config.strategy.kind, context.group.size())) {
+    case StrategyKind::automatic:
+      break;
     case StrategyKind::single:
       return make_single(context);
     case StrategyKind::ddp:
+      return make_ddp(context);
     case StrategyKind::data_parallel:
     case StrategyKind::sharded:
     case StrategyKind::local_sgd:
       throw Error(Fault::config, "strategy.kind",
-                  "'" + word(context.config, "strategy.kind") +
+                  "'" + word(config, "strategy.kind") +
                       "' can be planned and predicted, not yet trained",
-                  "train with strategy.kind=single");
+                  "train with strategy.kind=ddp");
   }
   throw Error(Fault::internal, "strategy.kind", "not a strategy");
 }

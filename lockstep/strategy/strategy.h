@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lockstep/config/run_config.h"
@@ -23,16 +25,23 @@ class Optimizer;
 class Recorder;
 
 struct StepInput {
-  std::vector<Batch> passes;        // this rank's samples, on its device
+  // This rank's samples, on its device. The last step of an epoch may leave a
+  // rank without samples in a pass, or in all.
+  std::vector<Batch> passes;
   std::int64_t global_samples = 0;  // of all ranks together
   double lr = 0;
 };
 
 // Sums over this rank's samples, still on the device: reading them is the
-// trainer's business, outside of the step.
+// trainer's business, outside of the step. Undefined without samples.
 struct StepOutcome {
   at::Tensor loss_sum;  // scalar, float
   at::Tensor correct;   // scalar, int64
+};
+
+struct StrategyState {
+  std::vector<std::pair<std::string, at::Tensor>> tensors = {};
+  Json values = Json::object();
 };
 
 class Strategy {
@@ -51,6 +60,16 @@ class Strategy {
   // Afterwards every rank holds the same updated parameters and the gradients
   // are zero.
   virtual StepOutcome step(const StepInput& input, Optimizer& optimizer) = 0;
+
+  // Collective, before evaluation and checkpoints: every rank holds the
+  // parameters and buffers that count, where step() alone does not see to it.
+  virtual void sync() {}
+
+  // What a checkpoint must hold of the strategy. save() is collective and
+  // rank 0's answer counts; load() gets it on every rank, whose number may be
+  // another one.
+  virtual StrategyState save() { return {}; }
+  virtual void load(const StrategyState&) {}
 };
 
 // Everything a strategy works with; all of it outlives the strategy.

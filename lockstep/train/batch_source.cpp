@@ -14,7 +14,7 @@ Share share_of_epoch(const Session& s) {
       s.data.train->size(), static_cast<std::uint64_t>(s.config.train.seed),
       s.at.epoch, s.config.data.reshuffle);
   return share_of(order, {.global_batch = global_batch(s.config),
-                          .ranks = s.group.size(),
+                          .ranks = s.config.comm.ranks,
                           .rank = s.group.rank(),
                           .passes = s.config.batch.accumulate,
                           .begin = s.at.done});

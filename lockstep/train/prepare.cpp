@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lockstep/comm/agree.h"
 #include "lockstep/core/clock.h"
 #include "lockstep/core/version.h"
 #include "lockstep/plan/work_plan.h"
@@ -21,12 +22,6 @@
 
 namespace lockstep {
 namespace {
-
-std::int64_t threads_of(const RunConfig& config) {
-  if (config.train.threads > 0) return config.train.threads;
-  const std::int64_t cores = std::thread::hardware_concurrency();
-  return std::max<std::int64_t>(1, cores / config.comm.ranks);
-}
 
 // Convolution weights in the order the images have.
 void to_channels_last(torch::nn::Module& module) {
@@ -59,9 +54,12 @@ Json versions_json() {
 
 std::unique_ptr<Device> prepare_device(const RunConfig& config,
                                        const Group& group) {
-  (void)group;
-  // Per calling thread: each rank sets its own share.
-  at::set_num_threads(static_cast<int>(threads_of(config)));
+  // Per calling thread. The group gave each of several ranks its share.
+  if (config.train.threads > 0)
+    at::set_num_threads(static_cast<int>(config.train.threads));
+  else if (group.size() == 1)
+    at::set_num_threads(
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   std::unique_ptr<Device> device = open_device(config.train.device);
   device->allow_tf32(config.train.precision != Precision::fp32);
   return device;
@@ -115,6 +113,11 @@ std::optional<RunFolder> open_folder(const RunConfig& config,
   folder.write_config(config);
   folder.complete(machine_json(device));
   return folder;
+}
+
+double shared_origin(Group& group, double elapsed_s) {
+  const double zero_s = agree(group, now_s() - elapsed_s);
+  return zero_s - align_clocks(group).offset_s;
 }
 
 RunRecord begin_record(const RunConfig& config, const RunOptions& options,

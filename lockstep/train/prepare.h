@@ -32,6 +32,10 @@ std::optional<RunFolder> open_folder(const RunConfig& config,
                                      const RunOptions& options,
                                      const Group& group, Device& device);
 
+// Collective. When the run began, `elapsed_s` ago on rank 0's clock, as this
+// rank's now_s() counts.
+double shared_origin(Group& group, double elapsed_s);
+
 RunRecord begin_record(const RunConfig& config, const RunOptions& options,
                        const Group& group, const DataSplit& data,
                        const Strategy& strategy);

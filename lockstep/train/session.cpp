@@ -84,6 +84,21 @@ StatePart totals_part(EpochTotals& t) {
               }};
 }
 
+StatePart strategy_part(Strategy& strategy, const StrategyState& saved) {
+  return {.name = "strategy",
+          .save =
+              [&saved](StateWriter& w) {
+                for (const auto& [name, tensor] : saved.tensors)
+                  w.put(name, tensor);
+                for (const auto& [name, value] : saved.values.items())
+                  w.put(name, value);
+              },
+          .load =
+              [&strategy](const StateReader& r) {
+                strategy.load({r.tensors(), r.values()});
+              }};
+}
+
 }  // namespace
 
 std::int64_t global_batch(const RunConfig& config) {
@@ -91,9 +106,9 @@ std::int64_t global_batch(const RunConfig& config) {
   return config.batch.per_rank * config.comm.ranks * config.batch.accumulate;
 }
 
-TrainState state_of(Session& s) {
-  return {optimizer_part(s.optimizer), random_part(s.device), position_part(s),
-          totals_part(s.totals)};
+TrainState state_of(Session& s, const StrategyState& strategy) {
+  return {optimizer_part(s.optimizer), strategy_part(s.strategy, strategy),
+          random_part(s.device), position_part(s), totals_part(s.totals)};
 }
 
 Json identity_of(const RunConfig& config) {

@@ -40,7 +40,7 @@ struct EpochTotals {
 struct Session {
   const RunConfig& config;
   Device& device;
-  Group& group;
+  Group& group;  // the ranks that are real; a strategy may emulate more
   Model& model;
   FlatParams& params;
   Optimizer& optimizer;
@@ -61,8 +61,9 @@ struct Session {
 // Samples of all ranks in a full step.
 std::int64_t global_batch(const RunConfig& config);
 
-// Everything of the session that must survive a restart.
-TrainState state_of(Session& session);
+// Everything of the session that must survive a restart. `strategy`: what its
+// save() gave, where it is for saving.
+TrainState state_of(Session& session, const StrategyState& strategy);
 
 // What a checkpoint must share with the run that goes on from it.
 Json identity_of(const RunConfig& config);

@@ -23,6 +23,18 @@ bool StateReader::has(const std::string& name) const {
   return values_.contains(part_) && values_.at(part_).contains(name);
 }
 
+NamedTensors StateReader::tensors() const {
+  NamedTensors out;
+  for (const auto& [name, tensor] : tensors_)
+    if (name.starts_with(part_ + "."))
+      out.emplace_back(name.substr(part_.size() + 1), tensor);
+  return out;
+}
+
+Json StateReader::values() const {
+  return values_.contains(part_) ? values_.at(part_) : Json::object();
+}
+
 const Json& StateReader::value(const std::string& name) const {
   if (!has(name)) missing(part_, name);
   return values_.at(part_).at(name);

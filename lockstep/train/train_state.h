@@ -43,6 +43,9 @@ class StateReader {
   const at::Tensor& tensor(const std::string& name) const;
   const Json& value(const std::string& name) const;
   bool has(const std::string& name) const;
+  // Everything of the part.
+  NamedTensors tensors() const;
+  Json values() const;
 
  private:
   std::map<std::string, at::Tensor> tensors_;

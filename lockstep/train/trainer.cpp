@@ -13,47 +13,11 @@
 #include "lockstep/train/batch_source.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/evaluate.h"
+#include "lockstep/train/step_log.h"
+#include "lockstep/train/stop_vote.h"
 
 namespace lockstep {
 namespace {
-
-// Losses and hits of the steps since the last flush, kept on the device so
-// that no step waits to be read.
-class StepLog {
- public:
-  StepLog(std::int64_t steps, c10::Device device)
-      : losses_(at::zeros({steps}, at::kFloat).to(device)),
-        correct_(at::zeros({}, at::kLong).to(device)) {}
-
-  void add(const StepOutcome& outcome, std::int64_t samples) {
-    const at::NoGradGuard no_grad;
-    losses_[static_cast<std::int64_t>(samples_.size())].copy_(
-        outcome.loss_sum / static_cast<double>(samples));
-    correct_ += outcome.correct;
-    samples_.push_back(samples);
-  }
-
-  // The mean loss of each step since the last call; totals are moved on.
-  std::vector<double> drain(EpochTotals& totals) {
-    const auto n = static_cast<std::int64_t>(samples_.size());
-    const at::Tensor read = losses_.slice(0, 0, n).cpu();
-    std::vector<double> out;
-    for (std::int64_t i = 0; i < n; ++i) {
-      out.push_back(read.const_data_ptr<float>()[i]);
-      const std::int64_t samples = samples_[static_cast<std::size_t>(i)];
-      totals.loss_sum += out.back() * static_cast<double>(samples);
-      totals.samples += samples;
-    }
-    totals.correct += correct_.item<std::int64_t>();
-    correct_.zero_();
-    samples_.clear();
-    return out;
-  }
-
- private:
-  at::Tensor losses_, correct_;
-  std::vector<std::int64_t> samples_;
-};
 
 double total_epochs(const Session& s) {
   if (s.config.train.steps == 0)
@@ -67,26 +31,33 @@ bool finished(const Session& s) {
   return s.at.epoch >= s.config.train.epochs;
 }
 
-// Measured rows to disk, sums to the epoch's totals.
+// Measured rows of all ranks to disk, sums to the epoch's totals.
 void flush(Session& s, StepLog& log) {
-  const std::vector<double> losses = log.drain(s.totals);
-  const Recorder::Samples samples = s.recorder.collect(losses);
-  for (const StepSample& step : samples.steps) {
+  const std::vector<StepResult> results = log.drain();
+  std::vector<double> losses;
+  for (const StepResult& result : results) losses.push_back(result.loss);
+  add_up(s.totals, results, s.group);
+  const Recorder::Samples mine = s.recorder.collect(losses);
+  for (const StepSample& step : mine.steps) {
     if (std::isnan(step.forward_s)) continue;
     s.totals.busy_s += step.forward_s + step.backward_s + step.optim_s;
     s.totals.timed_s += step.step_s;
   }
-  if (s.folder != nullptr)
-    s.folder->append(samples.steps, samples.messages, {});
+  const Recorder::Samples all = gather_samples(s.group, mine);
+  if (s.folder != nullptr) s.folder->append(all.steps, all.messages, {});
 }
 
+// All ranks take part, rank 0 writes.
 void checkpoint(Session& s, bool best) {
-  if (s.folder == nullptr || !s.config.store.checkpoint) return;
+  if (!s.config.store.checkpoint) return;
+  s.strategy.sync();
+  const StrategyState state = s.strategy.save();
+  if (s.folder == nullptr) return;
   save_checkpoint({.folder = s.folder->checkpoints(),
                    .step = s.at.step,
                    .identity = identity_of(s.config),
                    .best = best},
-                  *s.model.module, state_of(s));
+                  *s.model.module, state_of(s, state));
 }
 
 // The samples of one step of this rank, pass by pass.
@@ -99,8 +70,6 @@ Loaded load_step(const Session& s, BatchSource& source) {
   Loaded out;
   for (std::int64_t i = 0; i < s.config.batch.accumulate; ++i) {
     Batch batch = source.next();
-    // The last step of an epoch may leave a pass without samples.
-    if (batch.samples == 0) continue;
     out.samples += batch.samples;
     out.predictions += batch.targets.numel();
     out.passes.push_back(std::move(batch));
@@ -130,22 +99,33 @@ bool due(std::int64_t every, std::int64_t count) {
 
 bool epoch_done(const Session& s) { return s.at.done == s.data.train->size(); }
 
+// Samples that the step's mean is over. The other ranks of an emulated cluster
+// have none: the one that is real trains on its own.
+std::int64_t weighed(const Session& s, const Loaded& loaded,
+                     std::int64_t global) {
+  return s.config.comm.kind == CommKind::emulated ? loaded.samples : global;
+}
+
 // One step, from asking for its samples to the moved position.
-void advance(Session& s, BatchSource& source, StepLog& log, bool last) {
+// True when the ranks agreed to stop after it.
+bool advance(Session& s, BatchSource& source, StepLog& log, StopVote& vote,
+             bool last) {
   const double begin = now_s();
   s.recorder.begin_step(s.at.step, s.at.epoch);
+  vote.begin();
   Loaded loaded = load_step(s, source);
   const double ready = now_s();
   const std::int64_t global =
       std::min(global_batch(s.config), s.data.train->size() - s.at.done);
-  s.totals.predictions += loaded.predictions;
-  log.add(train_step(s, std::move(loaded.passes), global), loaded.samples);
+  log.add(train_step(s, std::move(loaded.passes), weighed(s, loaded, global)),
+          loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
   // Time read while a GPU still works would be the host's alone.
   if (last) s.device.synchronize();
   s.totals.seconds += now_s() - ready;
   s.totals.seconds_with_loading += now_s() - begin;
   ++s.at.step, s.at.done += global;
+  return vote.end();
 }
 
 // Trains to the end of the epoch, or to where it was told to stop.
@@ -159,8 +139,10 @@ Ending train_epoch(Session& s) {
   if (s.group.rank() == 0)
     bar.emplace(fmt::format("epoch {}", s.at.epoch + 1), s.data.train->size(),
                 "samples");
-  for (std::int64_t i = 0; i < steps && s.stop == 0; ++i) {
-    advance(s, source, log, i + 1 == steps);
+  StopVote vote(s.group, s.recorder, s.stop);
+  bool stop = false;
+  for (std::int64_t i = 0; i < steps && !stop; ++i) {
+    stop = advance(s, source, log, vote, i + 1 == steps);
     if (bar) bar->update(s.at.done);
     if (due(s.config.store.every_steps, s.at.step) && !epoch_done(s)) {
       flush(s, log);
@@ -168,7 +150,7 @@ Ending train_epoch(Session& s) {
     }
   }
   flush(s, log);
-  return s.stop == 0 ? Ending::done : Ending::interrupted;
+  return stop ? Ending::interrupted : Ending::done;
 }
 
 EpochSample row_of(Session& s) {
@@ -204,6 +186,7 @@ void finish_epoch(Session& s) {
   const bool last = finished(s);
   const std::int64_t every = s.config.train.eval_every;
   if (s.data.validation && every > 0 && (last || due(every, row.epoch + 1))) {
+    s.strategy.sync();
     const Evaluation e =
         evaluate(s.config, s.model, *s.data.validation, s.device, s.group);
     row.val_loss = e.loss, row.val_accuracy = e.accuracy;

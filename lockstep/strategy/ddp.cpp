@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rank has a replica and a share of the batch; gradients are summed in
+// buckets that leave while backward goes on. Each rank weighs its loss by its
+// share of the global batch, so the sum is the mean, exact for uneven shares.
+#include "lockstep/strategy/ddp.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "lockstep/measure/recorder.h"
+#include "lockstep/optim/flat_buffers.h"
+#include "lockstep/optim/optimizer.h"
+#include "lockstep/strategy/buckets.h"
+#include "lockstep/strategy/messages.h"
+#include "lockstep/strategy/param_list.h"
+#include "lockstep/strategy/pass.h"
+
+namespace lockstep {
+namespace {
+
+class Ddp final : public Strategy {
+ public:
+  explicit Ddp(const StrategyContext& context)
+      : context_(context),
+        buffers_(*context.model.module),
+        plan_(lockstep::plan(context.config.strategy,
+                             param_list(context.params, *context.model.module),
+                             {.ranks = context.group.size(),
+                              .accumulate = context.config.batch.accumulate})),
+        first_bucket_(plan_.size() - num_buckets(plan_)),
+        buckets_(context.params, buckets_of(plan_),
+                 [this](std::size_t bucket) { send_bucket(bucket); }),
+        messages_(context.group, context.recorder) {}
+
+  const CommPlan& plan() const override { return plan_; }
+
+  void start() override {
+    const at::NoGradGuard no_grad;
+    Group& group = context_.group;
+    group.run(
+        {.op = Collective::broadcast, .tensor = context_.params.values()});
+    if (!buffers_.empty())
+      group.run({.op = Collective::broadcast, .tensor = buffers_.values()});
+  }
+
+  StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
+    send_buffers();
+    StepOutcome outcome =
+        run_passes(context_, input, [this] { buckets_.arm(); });
+    buckets_.finish();
+    context_.recorder.cut(Span::backward);
+    messages_.wait();
+    context_.recorder.cut(Span::exposed_comm);
+    optimizer.step(input.lr, clip(context_));
+    context_.recorder.cut(Span::optim);
+    return outcome;
+  }
+
+ private:
+  static std::size_t num_buckets(const CommPlan& plan) {
+    return static_cast<std::size_t>(
+        std::ranges::count(plan, Payload::gradients, &Message::payload));
+  }
+
+  static std::vector<std::vector<std::size_t>> buckets_of(
+      const CommPlan& plan) {
+    std::vector<std::vector<std::size_t>> out;
+    for (const Message& message : plan)
+      if (message.payload == Payload::gradients) out.push_back(message.params);
+    return out;
+  }
+
+  // Rank 0's running statistics count, as in a run of one rank.
+  void send_buffers() {
+    if (first_bucket_ == 0) return;
+    messages_.start(plan_.front(), 0,
+                    {.op = Collective::broadcast, .tensor = buffers_.values()});
+    messages_.wait();
+    context_.recorder.cut(Span::exposed_comm);
+  }
+
+  void send_bucket(std::size_t bucket) {
+    messages_.start(
+        plan_[first_bucket_ + bucket], static_cast<std::int64_t>(bucket),
+        {.op = Collective::all_reduce, .tensor = buckets_.grads(bucket)});
+  }
+
+  StrategyContext context_;
+  FlatBuffers buffers_;
+  CommPlan plan_;             // running statistics, then buckets
+  std::size_t first_bucket_;  // in the plan
+  Buckets buckets_;
+  Messages messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_ddp(const StrategyContext& context) {
+  return std::make_unique<Ddp>(context);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/strategy/messages.h"
+
+#include "lockstep/comm/layout.h"
+#include "lockstep/core/error.h"
+#include "lockstep/measure/recorder.h"
+
+namespace lockstep {
+namespace {
+
+void fill(CommSample& sample, const TransferTimes& times, double bus_bytes) {
+  sample.issued_s = times.issued_s;
+  sample.begin_s = times.begin_s;
+  sample.end_s = times.end_s;
+  const double seconds = times.end_s - times.begin_s;
+  sample.bus_bytes_per_s = seconds > 0 ? bus_bytes / seconds : 0;
+}
+
+}  // namespace
+
+void Messages::start(const Message& planned, std::int64_t bucket,
+                     const Call& call) {
+  const std::int64_t bytes =
+      layout_of(call, group_.rank(), group_.size()).bytes();
+  check(call.op == planned.op && (planned.upper_bound ? bytes <= planned.bytes
+                                                      : bytes == planned.bytes),
+        "a strategy sends what it planned");
+  CommSample sample{.bucket = bucket,
+                    .op = std::string(word(planned.op)),
+                    .payload = std::string(word(planned.payload)),
+                    .bytes = bytes};
+  open_.push_back({std::move(sample), planned.op, group_.start(call),
+                   !call.tensor.is_cpu()});
+}
+
+void Messages::wait() {
+  for (const Open& open : open_) group_.wait(open.transfer);
+  for (const Open& open : open_) record(open);
+  open_.clear();
+}
+
+// A device's times are read when the recorder is, outside of steps.
+void Messages::record(const Open& open) {
+  const double bus_bytes = bus_factor(open.op, group_.size()) *
+                           static_cast<double>(open.sample.bytes);
+  if (open.on_device)
+    return recorder_.message(open.sample,
+                             [&group = group_, transfer = open.transfer,
+                              bus_bytes](CommSample& sample) {
+                               fill(sample, group.times(transfer), bus_bytes);
+                             });
+  CommSample sample = open.sample;
+  fill(sample, group_.times(open.transfer), bus_bytes);
+  recorder_.message(std::move(sample));
+}
+
+}  // namespace lockstep

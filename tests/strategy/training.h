@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of strategies share: small models, fixed samples, and a training
+// of so many thread ranks that tells what every rank ended with and sent.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/utils.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lockstep/comm/thread_group.h"
+#include "lockstep/config/run_config.h"
+#include "lockstep/device/device.h"
+#include "lockstep/measure/recorder.h"
+#include "lockstep/optim/flat_params.h"
+#include "lockstep/optim/optimizer.h"
+#include "lockstep/plan/model_sizes.h"
+#include "lockstep/strategy/strategy.h"
+
+namespace lockstep::testing {
+
+// The smallest sizes at which every kind of layer still does something.
+inline RunConfig small_config(ModelKind model, StrategyKind strategy,
+                              OptimKind optim = OptimKind::sgd) {
+  RunConfig config;
+  config.model.kind = model;
+  config.model.classes = 10;
+  config.model.image_px = model == ModelKind::mobilenet_v2 ? 64 : 16;
+  config.model.patch_px = 8;
+  config.model.vocab = 32, config.model.context = 12;
+  config.model.layers = 2, config.model.heads = 2, config.model.width = 16;
+  config.model.variable_params = 20'000;
+  config.model.variable_flops = 40'000;
+  config.strategy.kind = strategy;
+  config.strategy.first_bucket_bytes = 4 * 1024;
+  config.strategy.bucket_bytes = 24 * 1024;
+  config.optim.kind = optim;
+  config.optim.lr = 0.02;
+  if (optim == OptimKind::sgd) config.optim.momentum = 0.9;
+  // Adam divides by the root of tiny squares: without this, differences in
+  // the last place of a gradient would become whole steps.
+  config.optim.eps = 1e-2;
+  return config;
+}
+
+inline Batch samples(const ModelConfig& model, std::int64_t count) {
+  const auto images = [&] {
+    return at::randn({count, 3, model.image_px, model.image_px});
+  };
+  const at::Tensor classes = at::randint(10, {count}, at::kLong);
+  switch (model.kind) {
+    case ModelKind::linear:
+    case ModelKind::variable:
+      return {at::randn({count, kClipSamples}), classes, count};
+    case ModelKind::conv1d:
+      return {at::randn({count, 1, kClipSamples}), classes, count};
+    case ModelKind::gpt:
+      return {at::randint(model.vocab, {count, model.context}, at::kLong),
+              at::randint(model.vocab, {count, model.context}, at::kLong),
+              count};
+    default:
+      return {images(), classes, count};
+  }
+}
+
+struct Setup {
+  RunConfig config;
+  int ranks = 1;
+  std::int64_t steps = 2, batch = 6;
+  std::int64_t last_batch = 0;  // of the last step; 0: as the others
+  std::function<void(Model&)> change_model = {};
+  std::function<void(Group&, std::int64_t step)> before_step = {};
+  double deadline_s = 30;
+};
+
+struct Ended {
+  at::Tensor values, buffers;
+  std::vector<StepSample> steps;
+  std::vector<CommSample> messages;
+  CommPlan plan;
+};
+
+// Samples [begin, begin + size) of a batch.
+inline Batch part(const Batch& batch, std::int64_t begin, std::int64_t size) {
+  return {batch.inputs.narrow(0, begin, size),
+          batch.targets.narrow(0, begin, size), size};
+}
+
+// Rank r's run of a step's samples, cut into passes: as data/shard.h shares
+// them out.
+inline std::vector<Batch> share(const Batch& all, int ranks, int rank,
+                                std::int64_t passes) {
+  std::int64_t begin = 0;
+  for (int r = 0; r < rank; ++r) begin += share_of(all.samples, ranks, r);
+  const std::int64_t mine = share_of(all.samples, ranks, rank);
+  std::vector<Batch> out;
+  for (std::int64_t p = 0; p < passes; ++p) {
+    const std::int64_t size = share_of(mine, passes, p);
+    out.push_back(part(all, begin, size));
+    begin += size;
+  }
+  return out;
+}
+
+inline at::Tensor buffers_of(const torch::nn::Module& module) {
+  std::vector<at::Tensor> flat;
+  for (const at::Tensor& b : module.buffers())
+    if (b.scalar_type() == at::kFloat) flat.push_back(b.flatten());
+  return flat.empty() ? at::Tensor() : at::cat(flat);
+}
+
+// Each rank draws weights of its own: rank 0's are those that count.
+inline Model draw_model(const Setup& setup, int rank) {
+  static std::mutex turn;
+  const std::lock_guard lock(turn);
+  torch::manual_seed(static_cast<std::uint64_t>(7 + rank));
+  Model model = make_model(setup.config.model);
+  model.module->train();
+  // Threads share torch's generator: masks would not be the same twice.
+  for (const auto& m : model.module->modules())
+    if (m->as<torch::nn::Dropout>()) m->eval();
+  if (setup.change_model) setup.change_model(model);
+  return model;
+}
+
+inline std::vector<Batch> batches_of(const Setup& setup) {
+  torch::manual_seed(3);
+  std::vector<Batch> out;
+  for (std::int64_t i = 0; i < setup.steps; ++i) {
+    const bool last = i + 1 == setup.steps && setup.last_batch > 0;
+    out.push_back(
+        samples(setup.config.model, last ? setup.last_batch : setup.batch));
+  }
+  return out;
+}
+
+inline Ended train_rank(const Setup& setup, const std::vector<Batch>& batches,
+                        Group& group) {
+  const auto device = open_device("cpu");
+  Model model = draw_model(setup, group.rank());
+  FlatParams params(*model.module);
+  Optimizer optimizer(setup.config.optim, params, *device);
+  Recorder recorder(group.rank(), device->time_source(), {});
+  const auto strategy =
+      make_strategy({setup.config, model, params, *device, group, recorder});
+  strategy->start();
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const auto step = static_cast<std::int64_t>(i);
+    if (setup.before_step) setup.before_step(group, step);
+    recorder.begin_step(step, 0);
+    strategy->step({.passes = share(batches[i], group.size(), group.rank(),
+                                    setup.config.batch.accumulate),
+                    .global_samples = batches[i].samples,
+                    .lr = setup.config.optim.lr},
+                   optimizer);
+    recorder.end_step(1);
+  }
+  strategy->sync();
+  const auto samples = recorder.collect(std::vector<double>(batches.size()));
+  return {params.values().clone(), buffers_of(*model.module), samples.steps,
+          samples.messages, strategy->plan()};
+}
+
+// What every rank ended with. A rank that is left behind keeps what it uses.
+inline std::vector<Ended> train(const Setup& setup) {
+  const auto out = std::make_shared<std::vector<Ended>>(
+      static_cast<std::size_t>(setup.ranks));
+  run_ranks(setup.ranks, {.deadline_s = setup.deadline_s, .threads = 1},
+            [out, setup, batches = batches_of(setup)](Group& group) {
+              out->at(static_cast<std::size_t>(group.rank())) =
+                  train_rank(setup, batches, group);
+            });
+  return std::move(*out);
+}
+
+inline double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+}  // namespace lockstep::testing
