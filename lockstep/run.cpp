@@ -68,6 +68,7 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
                   resident ? &*resident : nullptr,
                   folder ? &*folder : nullptr,
                   options.stop};
+  strategy->share_out(optimizer);
   if (options.resume) restore(session, options.folder);
   strategy->start();
   recorder.set_origin(shared_origin(group, session.elapsed_s));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/optim/optimizer.h"
 
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 #include <torch/types.h>
+
+#include <algorithm>
 
 #include "lockstep/core/error.h"
 #include "lockstep/device/device.h"
@@ -36,14 +38,47 @@ std::vector<Run> runs_of(const FlatParams& params, const OptimConfig& config) {
   return runs;
 }
 
+// A piece of a run that is this rank's to update, or somebody else's.
+struct Part {
+  std::int64_t begin = 0, numel = 0, state_begin = 0;
+  bool mine = true;
+};
+
+std::vector<Part> parts_of(const Run& run,
+                           const std::vector<OwnedRange>& owned) {
+  if (owned.empty()) return {{run.begin, run.numel, run.begin, true}};
+  std::vector<Part> out;
+  std::int64_t at = run.begin;
+  const std::int64_t end = run.begin + run.numel;
+  for (const OwnedRange& r : owned) {
+    const std::int64_t first = std::max(at, r.begin);
+    const std::int64_t last = std::min(end, r.begin + r.numel);
+    if (first >= last) continue;
+    if (first > at) out.push_back({at, first - at, 0, false});
+    out.push_back({first, last - first, r.state_begin + first - r.begin, true});
+    at = last;
+  }
+  if (at < end) out.push_back({at, end - at, 0, false});
+  return out;
+}
+
+// What is the same for every part and step.
+UpdateArgs fixed_args(const OptimConfig& config) {
+  UpdateArgs args;
+  args.momentum = config.momentum, args.nesterov = config.nesterov;
+  args.beta1 = config.beta1, args.beta2 = config.beta2, args.eps = config.eps;
+  args.decoupled_decay = config.kind == OptimKind::adamw;
+  return args;
+}
+
 void mark_stale(const FlatParams& params) {
   for (const at::Tensor& param : params.params())
     if (DirectGrad* direct = direct_grad_of(param))
       direct->stale = direct->used;
 }
 
-at::Tensor state_like(const at::Tensor& values) {
-  at::Tensor state = at::empty_like(values);
+at::Tensor state_like(const at::Tensor& values, std::int64_t numel) {
+  at::Tensor state = at::empty({numel}, values.options());
   if (state.is_cpu()) use_huge_pages(state.data_ptr(), state.nbytes());
   return state.zero_();
 }
@@ -61,40 +96,54 @@ Optimizer::Optimizer(const OptimConfig& config, FlatParams& params,
                      Device& device)
     : config_(config), params_(params), device_(device) {
   check_settings(config);
-  const bool adam = config.kind != OptimKind::sgd;
-  if (adam || config.momentum != 0) first_ = state_like(params.values());
-  if (adam) second_ = state_like(params.values());
+}
+
+void Optimizer::own(std::vector<OwnedRange> ranges) {
+  check(steps_ == 0 && !first_.defined() && !ranges.empty(),
+        "parts are shared out before the first step");
+  owned_ = std::move(ranges);
+}
+
+// Not before it is needed: a rank may be told to keep a part of it only.
+void Optimizer::make_state() {
+  if (first_.defined()) return;
+  const bool adam = config_.kind != OptimKind::sgd;
+  const at::Tensor& values = params_.values();
+  const std::int64_t numel =
+      owned_.empty() ? values.numel()
+                     : owned_.back().state_begin + owned_.back().numel;
+  if (adam || config_.momentum != 0) first_ = state_like(values, numel);
+  if (adam) second_ = state_like(values, numel);
 }
 
 void Optimizer::step(double lr, double grad_scale) {
   const torch::NoGradGuard no_grad;
+  make_state();
   params_.settle_grads();
   ++steps_;
-  for (const Run& run : runs_of(params_, config_)) {
-    const auto part = [&](const at::Tensor& flat) {
-      return flat.defined() ? flat.narrow(0, run.begin, run.numel) : flat;
-    };
-    const UpdateArgs args{.values = part(params_.values()),
-                          .grads = part(params_.grads()),
-                          .first = part(first_),
-                          .second = part(second_),
-                          .lr = lr,
-                          .weight_decay = run.decay ? config_.weight_decay : 0,
-                          .grad_scale = grad_scale,
-                          .momentum = config_.momentum,
-                          .nesterov = config_.nesterov,
-                          .beta1 = config_.beta1,
-                          .beta2 = config_.beta2,
-                          .eps = config_.eps,
-                          .decoupled_decay = config_.kind == OptimKind::adamw,
-                          .step = steps_,
-                          .zero_grads = run.zero};
-    config_.kind == OptimKind::sgd ? device_.sgd(args) : device_.adam(args);
-  }
+  UpdateArgs args = fixed_args(config_);
+  args.lr = lr, args.grad_scale = grad_scale, args.step = steps_;
+  for (const Run& run : runs_of(params_, config_))
+    for (const Part& part : parts_of(run, owned_)) {
+      const auto state = [&](const at::Tensor& t) {
+        return t.defined() ? t.narrow(0, part.state_begin, part.numel) : t;
+      };
+      args.grads = params_.grads().narrow(0, part.begin, part.numel);
+      if (!part.mine) {
+        if (run.zero) args.grads.zero_();
+        continue;
+      }
+      args.values = params_.values().narrow(0, part.begin, part.numel);
+      args.first = state(first_), args.second = state(second_);
+      args.weight_decay = run.decay ? config_.weight_decay : 0;
+      args.zero_grads = run.zero;
+      config_.kind == OptimKind::sgd ? device_.sgd(args) : device_.adam(args);
+    }
   mark_stale(params_);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> Optimizer::state() {
+  make_state();
   if (config_.kind != OptimKind::sgd)
     return {{"exp_avg", first_}, {"exp_avg_sq", second_}};
   if (first_.defined()) return {{"momentum_buffer", first_}};

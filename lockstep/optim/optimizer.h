@@ -17,6 +17,11 @@ namespace lockstep {
 
 class Device;
 
+// A part of the flat parameters, and where its state begins in the state.
+struct OwnedRange {
+  std::int64_t begin = 0, numel = 0, state_begin = 0;
+};
+
 class Optimizer {
  public:
   // `params` and `device` must outlive the optimiser.
@@ -27,6 +32,11 @@ class Optimizer {
   // zero. One pass over memory.
   void step(double lr, double grad_scale = 1);
 
+  // From now on step() updates these ranges only, and state is kept for them
+  // alone. In rising order; call it before the first step.
+  void own(std::vector<OwnedRange> ranges);
+  bool owns_all() const { return owned_.empty(); }
+
   // What a checkpoint holds: the flat state tensors by torch.optim's names and
   // the step count. The tensors are the state, not copies: load into them.
   std::vector<std::pair<std::string, at::Tensor>> state();
@@ -34,10 +44,13 @@ class Optimizer {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
+  void make_state();
+
   OptimConfig config_;
   FlatParams& params_;
   Device& device_;
-  at::Tensor first_, second_;  // momentum or mean; square
+  std::vector<OwnedRange> owned_;  // empty: everything
+  at::Tensor first_, second_;      // momentum or mean; square
   std::int64_t steps_ = 0;
 };
 

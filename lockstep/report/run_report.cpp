@@ -97,6 +97,32 @@ std::string conclusion(const RunView& run) {
                      largest->name, number(s, "samples_per_s"));
 }
 
+// Bytes that rank 0 took part in sending, a step.
+double bytes_a_step(const RunView& run) {
+  double bytes = 0, steps = 0;
+  for (const CommSample& m : run.messages)
+    if (m.rank == 0) bytes += static_cast<double>(m.bytes);
+  for (const StepSample& s : run.steps) steps += s.rank == 0 ? 1 : 0;
+  return steps > 0 ? bytes / steps : 0;
+}
+
+// What sending costs a step. Empty for a run that sends nothing.
+std::string communication(const RunView& run) {
+  const Json& s = run.record.summary;
+  const double step = number(s, "median_step_s");
+  const double comm = number(s, "median_comm_s");
+  const double exposed = number(s, "median_exposed_comm_s");
+  const double bytes = bytes_a_step(run);
+  if (!(bytes > 0 && comm > 0 && step > 0)) return "";
+  const bool emulated = run.record.backend == "emulated";
+  return fmt::format(
+      "{} of the step is exposed communication{}: {:.3g} MB a step at {:.2g} "
+      "GB/s, {} of it hidden.\n",
+      format_percent(exposed / step), emulated ? " (emulated)" : "",
+      bytes * 1e-6, bytes / comm * 1e-9,
+      format_percent(std::max(0.0, 1 - exposed / comm)));
+}
+
 }  // namespace
 
 RunView read_run(const std::filesystem::path& path) {
@@ -177,7 +203,7 @@ std::string to_text(const RunView& run) {
   out += "\n" + to_text(epochs);
   if (run.record.summary.contains("median_step_s"))
     out += "\n" + to_text(step_table(run)) + bar(run);
-  return out + "\n" + conclusion(run);
+  return out + "\n" + conclusion(run) + communication(run);
 }
 
 }  // namespace lockstep

@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-Buckets::Buckets(FlatParams& params,
-                 const std::vector<std::vector<std::size_t>>& buckets,
+Buckets::Buckets(FlatParams& params, const std::vector<Message>& planned,
                  Full full)
     : params_(params),
       full_(std::move(full)),
       bucket_of_(params.params().size()),
       arrived_(params.params().size(), false) {
-  for (const std::vector<std::size_t>& bucket : buckets) {
+  for (const Message& message : planned) {
+    const std::vector<std::size_t>& bucket = message.params;
     // From a later parameter to an earlier one, without gaps.
     const Slice& first = params.slices().at(bucket.back());
     const Slice& last = params.slices().at(bucket.front());

@@ -14,21 +14,24 @@
 #include <vector>
 
 #include "lockstep/optim/flat_params.h"
+#include "lockstep/plan/comm_plan.h"
 
 namespace lockstep {
 
 class Buckets {
  public:
-  // `full` is called in the order of the buckets, on every rank the same, from
-  // within backward: it must not wait. `params` must outlive the buckets.
+  // One for each planned message of gradients. `full` is called in their order,
+  // on every rank the same, from within backward: it must not wait. `params`
+  // must outlive the buckets.
   using Full = std::function<void(std::size_t bucket)>;
-  Buckets(FlatParams& params,
-          const std::vector<std::vector<std::size_t>>& buckets, Full full);
+  Buckets(FlatParams& params, const std::vector<Message>& planned, Full full);
   ~Buckets();
   Buckets(const Buckets&) = delete;
   Buckets& operator=(const Buckets&) = delete;
 
   std::size_t size() const { return ranges_.size(); }
+  std::int64_t begin(std::size_t bucket) const { return ranges_[bucket].begin; }
+  std::int64_t numel(std::size_t bucket) const { return ranges_[bucket].numel; }
   at::Tensor grads(std::size_t bucket) const;   // [numel]
   at::Tensor values(std::size_t bucket) const;  // [numel]
 

@@ -4,10 +4,6 @@
 // share of the global batch, so the sum is the mean, exact for uneven shares.
 #include "lockstep/strategy/ddp.h"
 
-#include <ATen/ATen.h>
-
-#include <algorithm>
-
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
@@ -28,21 +24,13 @@ class Ddp final : public Strategy {
                              param_list(context.params, *context.model.module),
                              {.ranks = context.group.size(),
                               .accumulate = context.config.batch.accumulate})),
-        first_bucket_(plan_.size() - num_buckets(plan_)),
-        buckets_(context.params, buckets_of(plan_),
+        buckets_planned_(with_payload(plan_, Payload::gradients)),
+        buckets_(context.params, buckets_planned_,
                  [this](std::size_t bucket) { send_bucket(bucket); }),
         messages_(context.group, context.recorder) {}
 
   const CommPlan& plan() const override { return plan_; }
-
-  void start() override {
-    const at::NoGradGuard no_grad;
-    Group& group = context_.group;
-    group.run(
-        {.op = Collective::broadcast, .tensor = context_.params.values()});
-    if (!buffers_.empty())
-      group.run({.op = Collective::broadcast, .tensor = buffers_.values()});
-  }
+  void start() override { broadcast_from_0(context_, buffers_); }
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     send_buffers();
@@ -58,23 +46,10 @@ class Ddp final : public Strategy {
   }
 
  private:
-  static std::size_t num_buckets(const CommPlan& plan) {
-    return static_cast<std::size_t>(
-        std::ranges::count(plan, Payload::gradients, &Message::payload));
-  }
-
-  static std::vector<std::vector<std::size_t>> buckets_of(
-      const CommPlan& plan) {
-    std::vector<std::vector<std::size_t>> out;
-    for (const Message& message : plan)
-      if (message.payload == Payload::gradients) out.push_back(message.params);
-    return out;
-  }
-
   // Rank 0's running statistics count, as in a run of one rank.
   void send_buffers() {
-    if (first_bucket_ == 0) return;
-    messages_.start(plan_.front(), 0,
+    if (buffers_.empty()) return;
+    messages_.start(with_payload(plan_, Payload::buffers).front(), 0,
                     {.op = Collective::broadcast, .tensor = buffers_.values()});
     messages_.wait();
     context_.recorder.cut(Span::exposed_comm);
@@ -82,14 +57,14 @@ class Ddp final : public Strategy {
 
   void send_bucket(std::size_t bucket) {
     messages_.start(
-        plan_[first_bucket_ + bucket], static_cast<std::int64_t>(bucket),
+        buckets_planned_[bucket], static_cast<std::int64_t>(bucket),
         {.op = Collective::all_reduce, .tensor = buckets_.grads(bucket)});
   }
 
   StrategyContext context_;
   FlatBuffers buffers_;
-  CommPlan plan_;             // running statistics, then buckets
-  std::size_t first_bucket_;  // in the plan
+  CommPlan plan_;
+  std::vector<Message> buckets_planned_;
   Buckets buckets_;
   Messages messages_;
 };

@@ -18,6 +18,13 @@ void fill(CommSample& sample, const TransferTimes& times, double bus_bytes) {
 
 }  // namespace
 
+std::vector<Message> with_payload(const CommPlan& plan, Payload payload) {
+  std::vector<Message> out;
+  for (const Message& message : plan)
+    if (message.payload == payload) out.push_back(message);
+  return out;
+}
+
 void Messages::start(const Message& planned, std::int64_t bucket,
                      const Call& call) {
   const std::int64_t bytes =
@@ -29,8 +36,10 @@ void Messages::start(const Message& planned, std::int64_t bucket,
                     .op = std::string(word(planned.op)),
                     .payload = std::string(word(planned.payload)),
                     .bytes = bytes};
+  // Only a root has both tensors in every collective.
+  const at::Tensor& held = call.tensor.defined() ? call.tensor : call.input;
   open_.push_back({std::move(sample), planned.op, group_.start(call),
-                   !call.tensor.is_cpu()});
+                   held.defined() && !held.is_cpu()});
 }
 
 void Messages::wait() {

@@ -14,6 +14,9 @@ namespace lockstep {
 
 class Recorder;
 
+// The planned messages that carry `payload`, in the order they start.
+std::vector<Message> with_payload(const CommPlan& plan, Payload payload);
+
 class Messages {
  public:
   // Both must outlive it.

@@ -4,8 +4,10 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 
+#include "lockstep/comm/group.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/clip.h"
+#include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/flat_params.h"
 
 namespace lockstep {
@@ -90,6 +92,16 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
     context.recorder.cut(Span::backward);
   }
   return outcome;
+}
+
+void broadcast_from_0(const StrategyContext& context,
+                      const FlatBuffers& buffers) {
+  const at::NoGradGuard no_grad;
+  context.group.run(
+      {.op = Collective::broadcast, .tensor = context.params.values()});
+  if (!buffers.empty())
+    context.group.run(
+        {.op = Collective::broadcast, .tensor = buffers.values()});
 }
 
 double clip(const StrategyContext& context) {

@@ -14,6 +14,8 @@
 
 namespace lockstep {
 
+class FlatBuffers;
+
 // The batch on the device, in the memory order that was asked for.
 Batch to_device(const Batch& batch, c10::Device device,
                 const TrainConfig& config);
@@ -30,6 +32,10 @@ at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets);
 // at all when no pass has samples. Cuts the step after forward and backward.
 StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
                        const std::function<void()>& before_last = {});
+
+// Rank 0's parameters and running statistics to every rank.
+void broadcast_from_0(const StrategyContext& context,
+                      const FlatBuffers& buffers);
 
 // What the update multiplies gradients by so that their norm stays within
 // train.clip_norm; 1 when there is no limit.

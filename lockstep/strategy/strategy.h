@@ -30,6 +30,8 @@ struct StepInput {
   std::vector<Batch> passes;
   std::int64_t global_samples = 0;  // of all ranks together
   double lr = 0;
+  std::int64_t step = 0;  // of the run
+  bool last = false;      // of the epoch or the run
 };
 
 // Sums over this rank's samples, still on the device: reading them is the
@@ -51,8 +53,13 @@ class Strategy {
   Strategy(const Strategy&) = delete;
   Strategy& operator=(const Strategy&) = delete;
 
-  // What each step will send, in the order it is sent. Fixed once built.
+  // What each step will send, in the order it is sent; of local_sgd a step that
+  // averages. Fixed once built.
   virtual const CommPlan& plan() const = 0;
+
+  // Tells the optimiser which part of the update is this rank's. Call once,
+  // before a checkpoint is loaded.
+  virtual void share_out(Optimizer&) {}
 
   // Gives every rank the parameters of rank 0. Call once, before training.
   virtual void start() = 0;

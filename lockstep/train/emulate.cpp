@@ -11,7 +11,8 @@ namespace {
 
 // All ranks in one node, or one rank a node where the link is a network.
 Cluster cluster_of(const Link& link, int ranks) {
-  Cluster out{.name = link.name};
+  Cluster out;
+  out.name = link.name;
   if (link.kind == LinkKind::network) {
     out.nodes = ranks;
     out.between = link;

@@ -12,15 +12,18 @@ StatePart optimizer_part(Optimizer& optimizer) {
   return {.name = "optimizer",
           .save =
               [&optimizer](StateWriter& w) {
-                for (const auto& [name, tensor] : optimizer.state())
-                  w.put(name, tensor);
+                // Parts of a state are the strategy's to put together.
+                if (optimizer.owns_all())
+                  for (const auto& [name, tensor] : optimizer.state())
+                    w.put(name, tensor);
                 w.put("steps", Json(optimizer.steps()));
               },
           .load =
               [&optimizer](const StateReader& r) {
                 const at::NoGradGuard no_grad;
-                for (const auto& [name, tensor] : optimizer.state())
-                  tensor.copy_(r.tensor(name));
+                if (optimizer.owns_all())
+                  for (const auto& [name, tensor] : optimizer.state())
+                    tensor.copy_(r.tensor(name));
                 optimizer.set_steps(r.value("steps"));
               }};
 }

@@ -78,7 +78,7 @@ Loaded load_step(const Session& s, BatchSource& source) {
 }
 
 StepOutcome train_step(Session& s, std::vector<Batch> passes,
-                       std::int64_t global_samples) {
+                       std::int64_t global_samples, bool last) {
   s.recorder.cut(Span::data);
   for (Batch& batch : passes)
     batch = to_device(batch, s.device.torch(), s.config.train);
@@ -89,7 +89,9 @@ StepOutcome train_step(Session& s, std::vector<Batch> passes,
   s.lr = learning_rate(s.config.optim, epoch, total_epochs(s));
   return s.strategy.step({.passes = std::move(passes),
                           .global_samples = global_samples,
-                          .lr = s.lr},
+                          .lr = s.lr,
+                          .step = s.at.step,
+                          .last = last},
                          s.optimizer);
 }
 
@@ -117,8 +119,9 @@ bool advance(Session& s, BatchSource& source, StepLog& log, StopVote& vote,
   const double ready = now_s();
   const std::int64_t global =
       std::min(global_batch(s.config), s.data.train->size() - s.at.done);
-  log.add(train_step(s, std::move(loaded.passes), weighed(s, loaded, global)),
-          loaded.samples, loaded.predictions);
+  log.add(
+      train_step(s, std::move(loaded.passes), weighed(s, loaded, global), last),
+      loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
   // Time read while a GPU still works would be the host's alone.
   if (last) s.device.synchronize();

@@ -21,7 +21,8 @@ using testing::Setup;
 using testing::small_config;
 using testing::train;
 
-constexpr StrategyKind kStrategies[] = {StrategyKind::ddp};
+constexpr StrategyKind kStrategies[] = {StrategyKind::ddp,
+                                        StrategyKind::sharded};
 
 struct Trial {
   StrategyKind strategy;

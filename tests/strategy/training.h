@@ -147,6 +147,7 @@ inline Ended train_rank(const Setup& setup, const std::vector<Batch>& batches,
   Recorder recorder(group.rank(), device->time_source(), {});
   const auto strategy =
       make_strategy({setup.config, model, params, *device, group, recorder});
+  strategy->share_out(optimizer);
   strategy->start();
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto step = static_cast<std::int64_t>(i);
@@ -155,7 +156,9 @@ inline Ended train_rank(const Setup& setup, const std::vector<Batch>& batches,
     strategy->step({.passes = share(batches[i], group.size(), group.rank(),
                                     setup.config.batch.accumulate),
                     .global_samples = batches[i].samples,
-                    .lr = setup.config.optim.lr},
+                    .lr = setup.config.optim.lr,
+                    .step = step,
+                    .last = i + 1 == batches.size()},
                    optimizer);
     recorder.end_step(1);
   }

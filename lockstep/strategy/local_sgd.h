@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lockstep/strategy/strategy.h"
+
+namespace lockstep {
+
+std::unique_ptr<Strategy> make_local_sgd(const StrategyContext& context);
+
+}  // namespace lockstep

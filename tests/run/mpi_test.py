@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of several processes through mpirun: the same bits as threads, and what
+happens to the others when one is killed."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from running import (BIN, Folder, epoch_results, lockstep, losses, record,
+                     wait_for_steps)
+
+MPIRUN = os.environ.get("LOCKSTEP_MPIRUN", "mpirun")
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+           OMPI_MCA_mpi_yield_when_idle="1")
+SHARE = ["--set", "batch.per_rank=6"]
+# Each process says which it is and how it left.
+TELL = """
+"$@" & echo $! > "$PIDS/$OMPI_COMM_WORLD_RANK"; wait $!
+echo "rank $OMPI_COMM_WORLD_RANK left with $?"
+"""
+
+
+def command(*args, ranks=2, options=()):
+    return [MPIRUN, "--oversubscribe", "-n", str(ranks), *options,
+            *map(str, args)]
+
+
+def mpirun(*args, **options):
+    return subprocess.run(command(BIN, *args, **options), env=ENV,
+                          capture_output=True, text=True, timeout=240)
+
+
+class Mpi(unittest.TestCase):
+    def test_processes_give_the_same_bits_as_threads(self):
+        for strategy in ("ddp", "sharded"):
+            with self.subTest(strategy=strategy), Folder() as folder:
+                threads, mpi = folder.path / "threads", folder.path / "mpi"
+                settings = [*SHARE, "--set", f"strategy.kind={strategy}"]
+                lockstep("train", folder.recipe, "--out", threads, "--ranks",
+                         2, *settings)
+                done = mpirun("train", folder.recipe, "--out", mpi, *settings)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(record(mpi)["backend"], "mpi")
+                self.assertEqual(losses(mpi), losses(threads))
+                self.assertEqual(epoch_results(mpi), epoch_results(threads))
+
+    def test_a_number_of_ranks_that_contradicts_the_launcher_is_refused(self):
+        with Folder() as folder:
+            done = mpirun("train", folder.recipe, "--ranks", 3, *SHARE)
+            self.assertIn("comm.ranks", done.stderr)
+            self.assertNotEqual(done.returncode, 0)
+
+
+class Killed(unittest.TestCase):
+    def kill_rank_1(self, folder, run, options, settings):
+        """Kills rank 1 in training; the launcher's code and output."""
+        pids = folder.path / "pids"
+        pids.mkdir()
+        process = subprocess.Popen(
+            command("sh", "-c", TELL, "sh", BIN, "train", folder.recipe,
+                    "--out", run, *SHARE, "--set", "train.epochs=2000",
+                    *settings, options=options),
+            env={**ENV, "PIDS": str(pids)}, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+        wait_for_steps(run, 20, process)
+        os.kill(int((pids / "1").read_text()), signal.SIGKILL)
+        out, _ = process.communicate(timeout=120)
+        return process.returncode, out
+
+    def test_the_survivor_leaves_with_5_where_the_launcher_lets_it_live(self):
+        with Folder() as folder:
+            begin = time.monotonic()
+            _, out = self.kill_rank_1(
+                folder, folder.path / "run", ["--enable-recovery"],
+                ["--set", "comm.deadline_s=2"])
+            self.assertIn("rank 0 left with 5", out)
+            self.assertLess(time.monotonic() - begin, 60)
+
+    def test_under_plain_mpirun_the_last_checkpoint_resumes(self):
+        with Folder() as folder:
+            run, whole = folder.path / "run", folder.path / "whole"
+            self.assertNotEqual(self.kill_plain(folder, run), 0)
+            self.assertFalse((run / "DONE").exists())
+            done = mpirun("train", "--resume", run, "--set", "train.epochs=40")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            mpirun("train", folder.recipe, "--out", whole, *SHARE, "--set",
+                   "train.epochs=40")
+            self.assertEqual(losses(run), losses(whole))
+
+    def kill_plain(self, folder, run):
+        process = subprocess.Popen(
+            command("sh", "-c",
+                    'echo $$ > "$PIDS.$OMPI_COMM_WORLD_RANK"; exec "$@"',
+                    "sh", BIN, "train", folder.recipe, "--out", run, *SHARE,
+                    "--set", "train.epochs=2000"),
+            env={**ENV, "PIDS": str(folder.path / "pid")},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_steps(run, 20, process)
+        os.kill(int(pathlib.Path(f"{folder.path}/pid.1").read_text()),
+                signal.SIGKILL)
+        return process.wait(timeout=60)
+
+
+if __name__ == "__main__":
+    unittest.main()
