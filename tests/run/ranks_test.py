@@ -15,8 +15,8 @@ class Record(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Folder()
-        cls.run = cls.folder.path / "run"
-        cls.done = lockstep("train", cls.folder.recipe, "--out", cls.run, *TWO,
+        cls.path = cls.folder.path / "run"
+        cls.done = lockstep("train", cls.folder.recipe, "--out", cls.path, *TWO,
                             "--set", "measure.trace=true")
 
     @classmethod
@@ -25,15 +25,15 @@ class Record(unittest.TestCase):
 
     def test_auto_is_ddp_on_threads_and_the_record_says_so(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
-        self.assertEqual(record(self.run)["backend"], "threads")
-        config = record(self.run)["config"]
+        self.assertEqual(record(self.path)["backend"], "threads")
+        config = record(self.path)["config"]
         self.assertEqual(config["strategy"]["kind"], "ddp")
         self.assertEqual(config["comm"]["kind"], "threads")
         self.assertEqual(config["comm"]["ranks"], 2)
 
     def test_every_sample_is_read_once_an_epoch_and_shares_differ_by_one(self):
-        steps = rows(self.run, "steps.csv")
-        total = record(self.run)["data"]["train_samples"]
+        steps = rows(self.path, "steps.csv")
+        total = record(self.path)["data"]["train_samples"]
         for epoch in "012":
             mine = [r for r in steps if r["epoch"] == epoch]
             self.assertEqual(sum(int(r["samples"]) for r in mine), total)
@@ -45,8 +45,8 @@ class Record(unittest.TestCase):
             self.assertLessEqual(abs(shares[0] - shares[1]), 1)
 
     def test_every_message_of_every_rank_is_there_with_its_times(self):
-        plan = record(self.run)["comm"]
-        sent = [r for r in rows(self.run, "comm.csv")
+        plan = record(self.path)["comm"]
+        sent = [r for r in rows(self.path, "comm.csv")
                 if r["payload"] == "gradients"]
         steps = {r["step"] for r in sent}
         self.assertEqual(len(sent), 2 * len(steps) * plan["messages_a_step"])
@@ -59,20 +59,20 @@ class Record(unittest.TestCase):
             self.assertGreater(float(r["bus_bytes_per_s"]), 0)
 
     def test_the_pieces_of_a_step_add_up_to_it(self):
-        for r in rows(self.run, "steps.csv"):
+        for r in rows(self.path, "steps.csv"):
             pieces = sum(float(r[c]) for c in (
                 "data_s", "copy_s", "forward_s", "backward_s",
                 "exposed_comm_s", "optim_s", "wait_s"))
             self.assertAlmostEqual(pieces, float(r["step_s"]), places=7)
 
     def test_the_trace_shows_both_ranks(self):
-        events = json.loads((self.run / "trace.json").read_text())["traceEvents"]
+        events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
         self.assertEqual({e["pid"] for e in events}, {0, 1})
         self.assertTrue(any(e["name"] == "all_reduce gradients"
                             for e in events))
 
     def test_the_report_says_what_sending_costs(self):
-        text = lockstep("report", self.run).stdout
+        text = lockstep("report", self.path).stdout
         self.assertRegex(text, r"% of the step is exposed communication: "
                                r"[0-9.]+ MB a step at [0-9.]+ GB/s")
 

@@ -11,23 +11,23 @@ namespace {
 
 using testing::Ended;
 using testing::largest_difference;
-using testing::Setup;
+using testing::Scene;
 using testing::small_config;
 using testing::train;
 
-Setup every_third_step(ModelKind model, OptimKind optim) {
-  Setup setup{.config = small_config(model, StrategyKind::local_sgd, optim),
+Scene every_third_step(ModelKind model, OptimKind optim) {
+  Scene scene{.config = small_config(model, StrategyKind::local_sgd, optim),
               .ranks = 3,
               .steps = 7,
               .batch = 7};
-  setup.config.strategy.local_steps = 3;
-  return setup;
+  scene.config.strategy.local_steps = 3;
+  return scene;
 }
 
 // One replica that trains alone.
 struct Alone {
-  explicit Alone(const Setup& setup)
-      : config(setup.config), model(testing::draw_model(setup, 0)) {
+  explicit Alone(const Scene& scene)
+      : config(scene.config), model(testing::draw_model(scene, 0)) {
     config.strategy.kind = StrategyKind::single;
   }
 
@@ -51,19 +51,19 @@ void step_alone(Alone& alone, const std::vector<Batch>& passes) {
 }
 
 // The definition: replicas that train alone, and a mean after some steps.
-at::Tensor by_definition(const Setup& setup) {
+at::Tensor by_definition(const Scene& scene) {
   std::vector<std::unique_ptr<Alone>> replicas;
-  for (int r = 0; r < setup.ranks; ++r)
-    replicas.push_back(std::make_unique<Alone>(setup));
-  const std::vector<Batch> batches = testing::batches_of(setup);
+  for (int r = 0; r < scene.ranks; ++r)
+    replicas.push_back(std::make_unique<Alone>(scene));
+  const std::vector<Batch> batches = testing::batches_of(scene);
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    for (int r = 0; r < setup.ranks; ++r)
+    for (int r = 0; r < scene.ranks; ++r)
       step_alone(*replicas[static_cast<std::size_t>(r)],
-                 testing::share(batches[i], setup.ranks, r, 1));
+                 testing::share(batches[i], scene.ranks, r, 1));
     if ((i + 1) % 3 != 0 && i + 1 != batches.size()) continue;
-    at::Tensor mean = replicas[0]->params.values() / setup.ranks;
+    at::Tensor mean = replicas[0]->params.values() / scene.ranks;
     for (std::size_t r = 1; r < replicas.size(); ++r)
-      mean = mean + replicas[r]->params.values() / setup.ranks;
+      mean = mean + replicas[r]->params.values() / scene.ranks;
     const at::NoGradGuard no_grad;
     for (auto& replica : replicas) replica->params.values().copy_(mean);
   }
@@ -72,16 +72,16 @@ at::Tensor by_definition(const Setup& setup) {
 
 TEST(LocalSgd, IsTrainingAloneWithAMeanNowAndThenToTheBit) {
   for (const OptimKind optim : {OptimKind::sgd, OptimKind::adam}) {
-    const Setup setup = every_third_step(ModelKind::variable, optim);
-    const at::Tensor expected = by_definition(setup);
-    for (const Ended& rank : train(setup))
+    const Scene scene = every_third_step(ModelKind::variable, optim);
+    const at::Tensor expected = by_definition(scene);
+    for (const Ended& rank : train(scene))
       EXPECT_TRUE(at::equal(rank.values, expected));
   }
 }
 
 TEST(LocalSgd, SendsInTheStepsThatAverageAndThenWhatItPlanned) {
-  const Setup setup = every_third_step(ModelKind::resnet18, OptimKind::sgd);
-  const Ended rank = train(setup).front();
+  const Scene scene = every_third_step(ModelKind::resnet18, OptimKind::sgd);
+  const Ended rank = train(scene).front();
   std::set<std::int64_t> steps;
   for (const CommSample& m : rank.messages) steps.insert(m.step);
   EXPECT_EQ(steps, (std::set<std::int64_t>{2, 5, 6}));
@@ -102,12 +102,12 @@ TEST(LocalSgd, AveragesRunningStatisticsToo) {
 }
 
 TEST(LocalSgd, StepsBeforeLocalStartAreDdps) {
-  Setup setup = every_third_step(ModelKind::resnet18, OptimKind::adam);
-  setup.steps = 2;
-  setup.config.strategy.local_start = 2;
-  const std::vector<Ended> post_local = train(setup);
-  setup.config.strategy.kind = StrategyKind::ddp;
-  const std::vector<Ended> ddp = train(setup);
+  Scene scene = every_third_step(ModelKind::resnet18, OptimKind::adam);
+  scene.steps = 2;
+  scene.config.strategy.local_start = 2;
+  const std::vector<Ended> post_local = train(scene);
+  scene.config.strategy.kind = StrategyKind::ddp;
+  const std::vector<Ended> ddp = train(scene);
   EXPECT_TRUE(at::equal(post_local[1].values, ddp[1].values));
   EXPECT_EQ(post_local[1].messages.size(), ddp[1].messages.size());
 }

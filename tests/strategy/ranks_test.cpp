@@ -17,7 +17,7 @@ namespace {
 
 using testing::Ended;
 using testing::largest_difference;
-using testing::Setup;
+using testing::Scene;
 using testing::small_config;
 using testing::train;
 
@@ -58,11 +58,11 @@ bool has_batch_norm(ModelKind model) {
 // One rank with the whole batch. BatchNorm takes its statistics from the
 // samples of one pass, so there the whole batch comes in as many passes as
 // there are ranks.
-Setup alone(const Trial& trial, int ranks) {
-  Setup setup{.config =
+Scene alone(const Trial& trial, int ranks) {
+  Scene scene{.config =
                   small_config(trial.model, StrategyKind::single, trial.optim)};
-  if (has_batch_norm(trial.model)) setup.config.batch.accumulate = ranks;
-  return setup;
+  if (has_batch_norm(trial.model)) scene.config.batch.accumulate = ranks;
+  return scene;
 }
 
 class Ranks : public ::testing::TestWithParam<Trial> {};
@@ -91,12 +91,13 @@ INSTANTIATE_TEST_SUITE_P(AllModels, Ranks, ::testing::ValuesIn(trials()),
                          name_of);
 
 class EachStrategy : public ::testing::TestWithParam<StrategyKind> {};
+std::string word_of(const ::testing::TestParamInfo<StrategyKind>& kind) {
+  RunConfig config;
+  config.strategy.kind = kind.param;
+  return word(config, "strategy.kind");
+}
 INSTANTIATE_TEST_SUITE_P(All, EachStrategy, ::testing::ValuesIn(kStrategies),
-                         [](const auto& info) {
-                           RunConfig config;
-                           config.strategy.kind = info.param;
-                           return word(config, "strategy.kind");
-                         });
+                         word_of);
 
 TEST_P(EachStrategy, SendsExactlyWhatItPlanned) {
   for (const ModelKind model : {ModelKind::variable, ModelKind::resnet18}) {
@@ -135,36 +136,36 @@ TEST_P(EachStrategy, TimesAddUpToTheStep) {
 
 TEST_P(EachStrategy, SharesOfAnySizeGiveTheMeanOverAllSamples) {
   // Five samples for three ranks, then two: the last rank has none.
-  Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+  Scene scene{.config = small_config(ModelKind::variable, GetParam()),
               .ranks = 3,
               .steps = 3,
               .batch = 5,
               .last_batch = 2};
-  const Ended ended = train(setup).back();
-  setup.config.strategy.kind = StrategyKind::single;
-  setup.ranks = 1;
-  EXPECT_LT(largest_difference(ended.values, train(setup).front().values),
+  const Ended ended = train(scene).back();
+  scene.config.strategy.kind = StrategyKind::single;
+  scene.ranks = 1;
+  EXPECT_LT(largest_difference(ended.values, train(scene).front().values),
             2e-6);
 }
 
 TEST_P(EachStrategy, AccumulatesWithoutSendingMore) {
-  Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+  Scene scene{.config = small_config(ModelKind::variable, GetParam()),
               .ranks = 2,
               .batch = 7};
-  const Ended once = train(setup).front();
-  setup.config.batch.accumulate = 3;
-  const Ended thrice = train(setup).front();
+  const Ended once = train(scene).front();
+  scene.config.batch.accumulate = 3;
+  const Ended thrice = train(scene).front();
   EXPECT_EQ(once.messages.size(), thrice.messages.size());
   EXPECT_LT(largest_difference(once.values, thrice.values), 2e-6);
 }
 
 TEST_P(EachStrategy, AnUnusedParameterStaysWhatItWas) {
   for (const bool always : {true, false}) {
-    Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+    Scene scene{.config = small_config(ModelKind::variable, GetParam()),
                 .ranks = 2,
                 .steps = 3};
-    setup.config.optim.momentum = 0;
-    setup.change_model = [&](Model& model) {
+    scene.config.optim.momentum = 0;
+    scene.change_model = [&](Model& model) {
       const at::Tensor p =
           model.module->register_parameter("spare", at::full({1, 10}, 0.5));
       // Used in the first step only, or never.
@@ -173,40 +174,40 @@ TEST_P(EachStrategy, AnUnusedParameterStaysWhatItWas) {
         return !always && (*step)++ == 0 ? inner(x) * (1 + p) : inner(x);
       };
     };
-    const std::vector<Ended> ended = train(setup);
+    const std::vector<Ended> ended = train(scene);
     EXPECT_TRUE(at::equal(ended[0].values, ended[1].values));
-    setup.config.strategy.kind = StrategyKind::single;
-    setup.ranks = 1;
-    EXPECT_LT(largest_difference(ended[0].values, train(setup).front().values),
+    scene.config.strategy.kind = StrategyKind::single;
+    scene.ranks = 1;
+    EXPECT_LT(largest_difference(ended[0].values, train(scene).front().values),
               2e-6);
   }
 }
 
 TEST_P(EachStrategy, ASharedParameterIsSentOnceWithBothGradients) {
-  Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+  Scene scene{.config = small_config(ModelKind::variable, GetParam()),
               .ranks = 2};
-  setup.change_model = [](Model& model) {
+  scene.change_model = [](Model& model) {
     const at::Tensor w = model.module->register_parameter("twice", at::eye(10));
     model.forward = [w, inner = model.forward](const at::Tensor& x) {
       return inner(x).matmul(w).relu().matmul(w);
     };
   };
-  const std::vector<Ended> ended = train(setup);
-  setup.config.strategy.kind = StrategyKind::single;
-  setup.ranks = 1;
-  EXPECT_LT(largest_difference(ended[0].values, train(setup).front().values),
+  const std::vector<Ended> ended = train(scene);
+  scene.config.strategy.kind = StrategyKind::single;
+  scene.ranks = 1;
+  EXPECT_LT(largest_difference(ended[0].values, train(scene).front().values),
             2e-6);
 }
 
 TEST_P(EachStrategy, RunningStatisticsAreRankZerosAtTheNextStep) {
-  Setup setup{.config = small_config(ModelKind::resnet18, GetParam()),
+  Scene scene{.config = small_config(ModelKind::resnet18, GetParam()),
               .ranks = 2,
               .steps = 1};
-  const std::vector<Ended> one = train(setup);
+  const std::vector<Ended> one = train(scene);
   EXPECT_FALSE(at::equal(one[0].buffers, one[1].buffers));
   // Rank 1 has no samples in the second step: what it holds then was sent.
-  setup.steps = 2, setup.last_batch = 1;
-  EXPECT_TRUE(at::equal(train(setup)[1].buffers, one[0].buffers));
+  scene.steps = 2, scene.last_batch = 1;
+  EXPECT_TRUE(at::equal(train(scene)[1].buffers, one[0].buffers));
 }
 
 // Rank 2 fails in its second step, in forward or in backward.
@@ -229,13 +230,13 @@ std::function<void(Model&)> fail_in(bool backward) {
 
 TEST_P(EachStrategy, ARankThatFailsIsNamedToTheOthersAtOnce) {
   for (const bool backward : {false, true}) {
-    Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+    Scene scene{.config = small_config(ModelKind::variable, GetParam()),
                 .ranks = 3,
                 .batch = 5,
                 .change_model = fail_in(backward)};
     const double begin = now_s();
     try {
-      train(setup);
+      train(scene);
       FAIL() << "a failing rank went unnoticed";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("out of paper"));
@@ -246,7 +247,7 @@ TEST_P(EachStrategy, ARankThatFailsIsNamedToTheOthersAtOnce) {
 }
 
 TEST_P(EachStrategy, ASilentRankIsLostAfterTheDeadline) {
-  Setup setup{.config = small_config(ModelKind::variable, GetParam()),
+  Scene scene{.config = small_config(ModelKind::variable, GetParam()),
               .ranks = 3,
               .before_step =
                   [](Group& group, std::int64_t step) {
@@ -255,7 +256,7 @@ TEST_P(EachStrategy, ASilentRankIsLostAfterTheDeadline) {
                   },
               .deadline_s = 0.5};
   try {
-    train(setup);
+    train(scene);
     FAIL() << "a silent rank went unnoticed";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::peer);

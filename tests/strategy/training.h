@@ -29,8 +29,10 @@ inline RunConfig small_config(ModelKind model, StrategyKind strategy,
   RunConfig config;
   config.model.kind = model;
   config.model.classes = 10;
-  config.model.image_px = model == ModelKind::mobilenet_v2 ? 64 : 16;
-  config.model.patch_px = 8;
+  if (model == ModelKind::resnet18) config.model.image_px = 16;
+  if (model == ModelKind::mobilenet_v2) config.model.image_px = 64;
+  if (model == ModelKind::vit_tiny)
+    config.model.image_px = 16, config.model.patch_px = 8;
   config.model.vocab = 32, config.model.context = 12;
   config.model.layers = 2, config.model.heads = 2, config.model.width = 16;
   config.model.variable_params = 20'000;
@@ -67,7 +69,7 @@ inline Batch samples(const ModelConfig& model, std::int64_t count) {
   }
 }
 
-struct Setup {
+struct Scene {
   RunConfig config;
   int ranks = 1;
   std::int64_t steps = 2, batch = 6;
@@ -114,49 +116,49 @@ inline at::Tensor buffers_of(const torch::nn::Module& module) {
 }
 
 // Each rank draws weights of its own: rank 0's are those that count.
-inline Model draw_model(const Setup& setup, int rank) {
+inline Model draw_model(const Scene& scene, int rank) {
   static std::mutex turn;
   const std::lock_guard lock(turn);
   torch::manual_seed(static_cast<std::uint64_t>(7 + rank));
-  Model model = make_model(setup.config.model);
+  Model model = make_model(scene.config.model);
   model.module->train();
   // Threads share torch's generator: masks would not be the same twice.
   for (const auto& m : model.module->modules())
     if (m->as<torch::nn::Dropout>()) m->eval();
-  if (setup.change_model) setup.change_model(model);
+  if (scene.change_model) scene.change_model(model);
   return model;
 }
 
-inline std::vector<Batch> batches_of(const Setup& setup) {
+inline std::vector<Batch> batches_of(const Scene& scene) {
   torch::manual_seed(3);
   std::vector<Batch> out;
-  for (std::int64_t i = 0; i < setup.steps; ++i) {
-    const bool last = i + 1 == setup.steps && setup.last_batch > 0;
+  for (std::int64_t i = 0; i < scene.steps; ++i) {
+    const bool last = i + 1 == scene.steps && scene.last_batch > 0;
     out.push_back(
-        samples(setup.config.model, last ? setup.last_batch : setup.batch));
+        samples(scene.config.model, last ? scene.last_batch : scene.batch));
   }
   return out;
 }
 
-inline Ended train_rank(const Setup& setup, const std::vector<Batch>& batches,
+inline Ended train_rank(const Scene& scene, const std::vector<Batch>& batches,
                         Group& group) {
   const auto device = open_device("cpu");
-  Model model = draw_model(setup, group.rank());
+  Model model = draw_model(scene, group.rank());
   FlatParams params(*model.module);
-  Optimizer optimizer(setup.config.optim, params, *device);
+  Optimizer optimizer(scene.config.optim, params, *device);
   Recorder recorder(group.rank(), device->time_source(), {});
   const auto strategy =
-      make_strategy({setup.config, model, params, *device, group, recorder});
+      make_strategy({scene.config, model, params, *device, group, recorder});
   strategy->share_out(optimizer);
   strategy->start();
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto step = static_cast<std::int64_t>(i);
-    if (setup.before_step) setup.before_step(group, step);
+    if (scene.before_step) scene.before_step(group, step);
     recorder.begin_step(step, 0);
     strategy->step({.passes = share(batches[i], group.size(), group.rank(),
-                                    setup.config.batch.accumulate),
+                                    scene.config.batch.accumulate),
                     .global_samples = batches[i].samples,
-                    .lr = setup.config.optim.lr,
+                    .lr = scene.config.optim.lr,
                     .step = step,
                     .last = i + 1 == batches.size()},
                    optimizer);
@@ -169,13 +171,13 @@ inline Ended train_rank(const Setup& setup, const std::vector<Batch>& batches,
 }
 
 // What every rank ended with. A rank that is left behind keeps what it uses.
-inline std::vector<Ended> train(const Setup& setup) {
+inline std::vector<Ended> train(const Scene& scene) {
   const auto out = std::make_shared<std::vector<Ended>>(
-      static_cast<std::size_t>(setup.ranks));
-  run_ranks(setup.ranks, {.deadline_s = setup.deadline_s, .threads = 1},
-            [out, setup, batches = batches_of(setup)](Group& group) {
+      static_cast<std::size_t>(scene.ranks));
+  run_ranks(scene.ranks, {.deadline_s = scene.deadline_s, .threads = 1},
+            [out, scene, batches = batches_of(scene)](Group& group) {
               out->at(static_cast<std::size_t>(group.rank())) =
-                  train_rank(setup, batches, group);
+                  train_rank(scene, batches, group);
             });
   return std::move(*out);
 }
