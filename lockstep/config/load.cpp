@@ -82,17 +82,6 @@ RunConfig config_of(const RecipeText& recipe,
   const std::vector<Field> fields = fields_of(config);
   apply_sections(recipe, fields);
   apply_sets(fields, sets);
-}
-
-RunConfig parse_config(const std::string& toml, const std::string& name,
-                       std::span<const std::string> sets) {
-  if (toml.find('\0') != std::string::npos)
-    throw Error(Fault::config, name, "is a binary file, not a recipe");
-  RunConfig config;
-  const std::vector<Field> fields = fields_of(config);
-  const toml::table recipe = parse(toml, name);
-  for (const auto& [key, node] : recipe) apply_section(name, fields, key, node);
-  apply_sets(fields, sets);
   validate(config);
   return config;
 }
