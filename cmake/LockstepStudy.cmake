@@ -51,3 +51,7 @@ foreach(part html=report.html css=report.css figures=figures.js script=report.js
   list(GET pair 1 file)
   lockstep_embed(lockstep_study page_${name} ${PROJECT_SOURCE_DIR}/web/${file})
 endforeach()
+foreach(name stevens_epoch_seconds hpml_tables)
+  lockstep_embed(lockstep_study seed_${name}
+                 ${PROJECT_SOURCE_DIR}/lockstep/report/seeds/${name}.csv)
+endforeach()

@@ -84,6 +84,8 @@
     const parts = [["speedups", "Speed-ups, with communication measured directly and by subtraction"],
       ["laws", "Laws of scaling, fitted; 95 % intervals"],
       ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],
+      ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
+      ["seed_faults", "Faults of the seed: do not read its figures without them"],
       ["claims", "What the seed claimed, and what was measured"]];
     const some = parts.filter(([key]) => doc[key] && doc[key].length);
     $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),

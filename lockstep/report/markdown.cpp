@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "lockstep/report/claims.h"
+#include "lockstep/report/seed_figures.h"
+
 namespace lockstep {
 namespace {
 
@@ -50,6 +53,23 @@ void add(std::string& out, const char* title, const Table& table, bool page) {
               : fmt::format("\n{}\n{}", title, to_text(table));
 }
 
+// On a terminal the claims alone, as sentences: a table of them is too wide.
+void add_seed(std::string& out, const Study& study, bool page) {
+  const std::vector<Claim> claims = claims_of(study);
+  if (claims.empty()) return;
+  if (page) {
+    add(out, "The seed's own figures", seed_table(study), page);
+    out += "\n## Faults of the seed\n\n";
+    for (const std::string& fault : seed_faults(study.kind))
+      out += "- " + fault + "\n";
+    return add(out, "Claims of the seed", claims_table(claims), page);
+  }
+  out += "\nClaims of the seed\n";
+  for (const Claim& c : claims)
+    out += fmt::format("- {}: {} ({})\n    {}\n", word(c.verdict), c.claim,
+                       c.source, c.measured);
+}
+
 std::string whole(const Study& study, const StudyFindings& findings,
                   const std::vector<StudyAnswer>& answers, bool page) {
   std::string out;
@@ -70,6 +90,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   add(out, "Laws", laws_table(findings), page);
   add(out, "Saturation", saturation_table(findings), page);
   add(out, "Runs", runs_table(study, Width::screen), page);
+  add_seed(out, study, page);
   return out;
 }
 

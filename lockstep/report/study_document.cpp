@@ -6,6 +6,8 @@
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/version.h"
+#include "lockstep/report/claims.h"
+#include "lockstep/report/seed_figures.h"
 
 namespace lockstep {
 namespace {
@@ -120,6 +122,11 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["speedups"] = rows_of(scaling_table(study, findings));
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
+  out["claims"] = rows_of(claims_table(claims_of(study)));
+  out["seed"] = rows_of(seed_table(study));
+  out["seed_faults"] = Json::array();
+  for (const std::string& fault : seed_faults(study.kind))
+    out["seed_faults"].push_back({{"fault", fault}});
   add_curves(out, study);
   out["waterfall"] = waterfall_of(study, answers);
   out["commands"] = commands_of(study);

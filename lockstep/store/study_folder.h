@@ -40,7 +40,7 @@ struct PointState {
   std::string mode, why;
   std::vector<PointRun> runs = {};
   std::vector<PointFailure> failures = {};
-  Json predicted = nullptr, settled = nullptr;
+  Json predicted = nullptr, settled = nullptr, verified = nullptr;
   // A run began and nobody wrote how it ended.
   int open_repeat = 0;
 };

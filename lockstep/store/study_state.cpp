@@ -76,6 +76,8 @@ void apply(PointState& point, const std::string& kind, const Json& e) {
     point.predicted = e;
   } else if (kind == "settled") {
     point.settled = e;
+  } else if (kind == "verified") {
+    point.verified = e;
   }
 }
 

@@ -16,6 +16,7 @@
 #include "lockstep/sweep/forecast.h"
 #include "lockstep/sweep/job.h"
 #include "lockstep/sweep/machine.h"
+#include "lockstep/sweep/verify.h"
 
 namespace lockstep {
 namespace {
@@ -288,6 +289,33 @@ void predict_missing(Lab& lab) {
   }
 }
 
+// The first run of each point; what disagrees is said, not hidden.
+void verify_points(Lab& lab, const StudyState& state) {
+  std::vector<FirstLoss> losses;
+  for (const PointState& p : state.points) {
+    const auto job = std::ranges::find(lab.jobs, p.id,
+                                       [](const Job& j) { return j.point.id; });
+    if (p.runs.empty() || job == lab.jobs.end()) continue;
+    losses.push_back(
+        {&job->point, first_loss_of(lab.folder.path() / p.runs.front().run)});
+  }
+  for (const Verified& v : verify(losses)) {
+    const auto known =
+        std::ranges::find(state.points, v.point, &PointState::id);
+    if (!known->verified.is_null()) continue;
+    lab.folder.append("verified", {{"point", v.point},
+                                   {"against", v.against},
+                                   {"loss", v.loss},
+                                   {"reference", v.reference},
+                                   {"agrees", v.agrees}});
+    if (!v.agrees)
+      warn(lab,
+           fmt::format("{} is not verified: its first loss is {:.6g}, {}'s "
+                       "is {:.6g}",
+                       v.point, v.loss, v.against, v.reference));
+  }
+}
+
 // One word now is better than a failure of every point.
 void check_devices(const std::vector<Point>& points, const Room& room) {
   const auto needs_gpu = std::ranges::count_if(points, [](const Point& p) {
@@ -319,12 +347,14 @@ SweepEnd sweep(StudyFolder& folder, const SweepOrder& order) {
   lab.jobs = jobs_of(std::move(points), state, folder.path(), lab.recipe.study);
   queue(lab, state);
   const SweepEnd end = run_rounds(lab);
-  if (end == SweepEnd::finished)
+  if (end == SweepEnd::finished) {
+    verify_points(lab, read_study(folder.path()));
     predict_missing(lab);
-  else
+  } else {
     folder.append("stopped",
                   {{"why", end == SweepEnd::out_of_time ? "--max-minutes"
                                                         : "interrupted"}});
+  }
   return end;
 }
 

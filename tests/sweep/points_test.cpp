@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/sweep/verify.h"
+
 namespace lockstep {
 namespace {
 
@@ -76,6 +78,20 @@ TEST(Points, RanksThatShareAGpuAreNeverTimed) {
   place_points(p, {}, {.cores = 64, .gpus = 1}, false);
   EXPECT_EQ(p[0].mode, PointMode::timed);
   EXPECT_EQ(p[1].mode, PointMode::correctness);
+}
+
+TEST(Verify, RanksThatBeginWithAnotherLossAreFound) {
+  const auto p = points(
+      "[strategy]\nkind = \"ddp\"\n[[grid]]\nbatch.global = 8\n"
+      "comm.ranks = [1, 2, 4]\n[[grid]]\ncomm.ranks = 2\nbatch.per_rank = 4\n"
+      "train.seed = 2\n");
+  const std::vector<FirstLoss> losses = {
+      {&p[0], 2.3}, {&p[1], 2.3001}, {&p[2], 2.4}, {&p[3], 9}};
+  const auto found = verify(losses);
+  ASSERT_EQ(found.size(), 2u);  // the last has another seed: nothing to compare
+  EXPECT_TRUE(found[0].agrees);
+  EXPECT_FALSE(found[1].agrees);
+  EXPECT_EQ(found[1].against, p[0].id);
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/report/claims.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/report/claim_points.h"
+#include "lockstep/report/seed_figures.h"
+
+namespace lockstep {
+namespace {
+
+StudyPoint point(const std::string& model, const std::string& strategy,
+                 std::int64_t ranks, std::int64_t batch, double epoch_s) {
+  StudyPoint p;
+  p.model = model, p.strategy = strategy, p.device = "cpu";
+  p.ranks = ranks, p.global_batch = batch, p.per_rank = batch / ranks;
+  p.epoch_s = epoch_s;
+  p.step = single_value(epoch_s * static_cast<double>(batch) / 2000);
+  return p;
+}
+
+// The seed's own world: 2 GB/s between devices, one device in half the time.
+Study as_published() {
+  Study study{.paths = {}, .kind = "stevens"};
+  for (const SeedFigure& f : seed_figures("stevens")) {
+    StudyPoint p = point(f.model, f.ranks > 1 ? "data_parallel" : "single",
+                         f.ranks, f.global_batch, f.value);
+    if (f.ranks > 1) {
+      p.bytes_a_step =
+          (f.model == "linear" ? 2 * 12'102'220 * 4.0 : 2 * 376'200 * 4.0) *
+          static_cast<double>(f.ranks - 1);
+      p.pieces.comm_s = 0.7 * p.step.value;
+    }
+    study.points.push_back(p);
+  }
+  return study;
+}
+
+const Claim& find(const std::vector<Claim>& claims, const std::string& text) {
+  for (const Claim& c : claims)
+    if (c.claim.find(text) != std::string::npos) return c;
+  throw Error(Fault::internal, text, "no such claim");
+}
+
+TEST(Claims, TheSeedsOwnFiguresBearOutItsClaims) {
+  const auto claims = claims_of(as_published());
+  EXPECT_EQ(find(claims, "one GPU beats several").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "one over the batch").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "2, 3 and 4 GPUs take the same").verdict,
+            ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "moves the model twice").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "linear in the bytes").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "network choke").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "above batch 10").verdict, ClaimVerdict::holds);
+}
+
+TEST(Claims, AWorldWhereSeveralDevicesWinContradictsThem) {
+  Study study = as_published();
+  for (StudyPoint& p : study.points)
+    if (p.ranks > 1) p.epoch_s /= 20, p.step.value /= 20, p.pieces.comm_s = 0;
+  const auto claims = claims_of(study);
+  EXPECT_EQ(find(claims, "one GPU beats several").verdict,
+            ClaimVerdict::does_not_hold);
+  EXPECT_EQ(find(claims, "network choke").verdict,
+            ClaimVerdict::cannot_be_tested);
+}
+
+TEST(Claims, WithoutPointsNothingIsDecided) {
+  for (const char* kind : {"stevens", "qeios", "hpml"}) {
+    const auto claims = claims_of(Study{.paths = {}, .kind = kind});
+    EXPECT_GE(claims.size(), 9u) << kind;
+    for (const Claim& c : claims) {
+      EXPECT_EQ(c.verdict, ClaimVerdict::cannot_be_tested) << c.claim;
+      EXPECT_FALSE(c.measured.empty()) << c.claim;
+    }
+    EXPECT_FALSE(seed_faults(kind).empty());
+  }
+  EXPECT_TRUE(claims_of(Study{.paths = {}, .kind = "plain"}).empty());
+}
+
+TEST(Claims, APredictedTimeSaysSo) {
+  Study study = as_published();
+  for (StudyPoint& p : study.points)
+    if (p.ranks == 4) p.origin = Origin::predicted;
+  const auto claims = claims_of(study);
+  const Claim& same = find(claims, "2, 3 and 4 GPUs take the same");
+  EXPECT_NE(same.measured.find("(predicted)"), std::string::npos);
+}
+
+TEST(Claims, HpmlWeakScalingAsPublishedHolds) {
+  Study study{.paths = {}, .kind = "hpml"};
+  for (const SeedFigure& f : seed_figures("hpml"))
+    if (f.figure == "Table 1" || f.quantity == "strong_epoch")
+      study.points.push_back(point("resnet18", f.ranks > 1 ? "ddp" : "single",
+                                   f.ranks, f.global_batch, f.value));
+  const auto claims = claims_of(study);
+  EXPECT_EQ(find(claims, "weak scaling").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "strong scaling").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "larger the batch").verdict, ClaimVerdict::holds);
+  EXPECT_NE(find(claims, "weak scaling").measured.find("4 x 512: 3.63"),
+            std::string::npos);
+}
+
+RunFacts trained(std::int64_t batch, const std::string& arm, double accuracy) {
+  RunFacts run;
+  run.model = "mobilenet_v2", run.arm = arm, run.global_batch = batch;
+  run.epoch_s = 1000.0 / static_cast<double>(batch);
+  EpochSample e;
+  e.train_accuracy = 0.9, e.val_accuracy = accuracy;
+  run.epochs = {e};
+  return run;
+}
+
+TEST(Claims, WhatTheLearningRateDidIsNotTheBatchs) {
+  Study study{.paths = {}, .kind = "qeios"};
+  study.runs = {trained(32, "fixed", 0.8), trained(64, "fixed", 0.82),
+                trained(128, "fixed", 0.7), trained(128, "linear", 0.82)};
+  const auto claims = claims_of(study);
+  EXPECT_EQ(find(claims, "batch 64").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(find(claims, "128 loses").verdict, ClaimVerdict::does_not_hold);
+  study.runs[3] = trained(128, "linear", 0.7);
+  EXPECT_EQ(find(claims_of(study), "128 loses").verdict, ClaimVerdict::holds);
+}
+
+TEST(SeedFigures, StandBesideOursAndBesideThePredictionForTheirGpus) {
+  const Json rows = to_json(seed_table(as_published()))["rows"];
+  ASSERT_EQ(rows.size(), 60u);
+  for (const Json& row : rows) {
+    EXPECT_EQ(row["seed_value"], row["ours_epoch_s"]);
+    EXPECT_GT(row["predicted_for_its_gpus_s"], 0);
+  }
+  EXPECT_TRUE(
+      to_json(seed_table(Study{.paths = {}, .kind = "plain"}))["rows"].empty());
+}
+
+TEST(Claims, ALineIsFittedWithItsInterval) {
+  const std::vector<double> x = {1, 2, 3, 4}, y = {3.1, 4.9, 7.1, 8.9};
+  const Line line = fit_line(x, y);
+  // numpy.polyfit and scipy.stats.linregress: slope 1.96, stderr 0.0565685.
+  EXPECT_NEAR(line.slope, 1.96, 1e-9);
+  EXPECT_NEAR(line.slope_high - line.slope, 4.302653 * 0.0565685, 1e-5);
+  EXPECT_NEAR(line.r2, 0.9983368, 1e-6);
+}
+
+}  // namespace
+}  // namespace lockstep
