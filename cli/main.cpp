@@ -30,6 +30,8 @@ constexpr std::array kCommands = {
             lockstep::cli::compare},
     Command{"serve", "the report as a live page while runs go on",
             lockstep::cli::serve},
+    Command{"export", "runs as TensorBoard reads them",
+            lockstep::cli::export_run},
     Command{"config", "check a recipe, or explain every setting",
             lockstep::cli::config},
     Command{"data", "what data is here; check, make or fetch some",
