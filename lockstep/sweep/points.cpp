@@ -90,6 +90,9 @@ Point point_of(const StudyRecipe& recipe, std::size_t index) {
     point.arm = derive_lr(config);
     if (recipe.study.measure == StudyMeasure::time)
       shorten(config.run, recipe.study);
+    // As the run will name it.
+    config.run.strategy.kind =
+        resolved(config.run.strategy.kind, config.run.comm.ranks);
     validate(config.run);
   } catch (const Error& e) {
     std::string settings;
