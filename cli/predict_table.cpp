@@ -8,10 +8,13 @@
 #include "lockstep/predict/calibrate_table.h"
 #include "lockstep/predict/table_fit.h"
 #include "lockstep/predict/table_predict.h"
+#include "lockstep/predict/table_validate.h"
+#include "lockstep/report/table_validation.h"
 
 namespace lockstep::cli {
 namespace {
 
+constexpr int kIntervalFolds = 10, kValidationFolds = 20;
 constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
 
 Csv read_csv(const std::string& path) {
@@ -27,10 +30,37 @@ void need(const std::string& value, const char* option, const char* with) {
 int fit(const TableAsked& asked) {
   const Csv csv = read_csv(asked.fit);
   const std::vector<MeasuredRow> rows = measured_rows(csv);
-  const TableConstants constants = fit_table(rows);
+  TableConstants constants = fit_table(rows);
+  constants.spread = calibrated_spread(
+      hold_back(measured_table(csv), Together::model_and_gpu, kIntervalFolds));
   write_file(asked.out, constants_csv(constants, rows));
   std::fprintf(stderr, "# constants of %zu rows written to %s\n", rows.size(),
                asked.out.c_str());
+  return 0;
+}
+
+int validate(const TableAsked& asked) {
+  const std::vector<TableRow> rows = measured_table(read_csv(asked.validate));
+  std::vector<TableValidation> done;
+  for (const Together together :
+       {Together::source, Together::repository, Together::model_and_gpu}) {
+    std::fprintf(stderr, "# holding back by %s\n",
+                 std::string(word(together)).c_str());
+    const int folds = together == Together::repository ? 0 : kValidationFolds;
+    done.push_back({together, hold_back(rows, together, folds)});
+  }
+  const Csv measured = read_csv(asked.calibrate);
+  const EpochValidation epochs{
+      hold_back_gpus(measured_epochs(measured), epoch_samples_of(measured)),
+      strong_from_weak()};
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  write_validation(asked.out,
+                   "lockstep predict --validate " + name(asked.validate) +
+                       " --calibrate " + name(asked.calibrate) +
+                       " --out FOLDER",
+                   done, epochs);
   return 0;
 }
 
@@ -59,6 +89,9 @@ void declare(Options& options, TableAsked& asked) {
       "CSV of epochs measured on a system (model,gpus,batch,epoch_s): "
       "fit it first, then predict --table's epochs on it");
   options.value("--out", asked.out, "where the predicted table goes");
+  options.value("--validate", asked.validate,
+                "hold back parts of a measured CSV and of --calibrate's, "
+                "predict them, report to the folder --out");
   options.value("--fit", asked.fit,
                 "maintenance: fit the table's constants to a measured CSV");
 }
@@ -67,6 +100,11 @@ int run(const TableAsked& asked) {
   if (!asked.fit.empty()) {
     need(asked.out, "--out", "--fit");
     return fit(asked);
+  }
+  if (!asked.validate.empty()) {
+    need(asked.out, "--out", "--validate");
+    need(asked.calibrate, "--calibrate", "--validate");
+    return validate(asked);
   }
   need(asked.table, "--table", "--out");
   need(asked.out, "--out", "--table");

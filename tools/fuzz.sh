@@ -18,7 +18,8 @@ flags+=(-fsanitize-ignorelist=tests/fuzz/ignore.txt)
 # The embedded data comes from a study build; only its sources are needed.
 cmake -S . -B "$out/study" -DLOCKSTEP_TRAIN=OFF -DLOCKSTEP_DEV=OFF >"$out/configure.log"
 sources=(lockstep/core/*.cpp lockstep/config/*.cpp lockstep/hardware/*.cpp lockstep/plan/profile.cpp
-         "$out"/study/embedded/preset_*.cpp)
+         lockstep/predict/table_{row,facts,names,terms,model,interval,predict}.cpp lockstep/predict/verdict.cpp
+         "$out"/study/embedded/*.cpp)
 object_of() { echo "$out/$(tr / _ <<<"$1").o"; }
 compile() {
   local object

@@ -16,14 +16,17 @@ struct TableFacts {
   double gradient_bytes = 0;  // fp32
   double batch_ratio = 1;     // samples a GPU, at N over at 1
   bool half = false;          // computes in fp16 or bf16
+  // What a healthy link of this kind moves at the least; 0: nobody can say.
+  double least_bytes_per_s = 0;
 
   // Names that constants are known by.
-  std::string model;       // as the table says
-  std::string software;    // family: "torch", "tfcnn", "tf-horovod"
-  std::string release;     // the framework cell itself
-  std::string comm;        // the comm cell itself
-  std::string link;        // class; "multi-node" wherever nodes are crossed
-  std::string generation;  // of the link: "nv3", "PCIe4"
+  std::string model;         // as the table says
+  std::string architecture;  // "resnet", "bert"; the model where none is known
+  std::string software;      // family: "torch", "tfcnn", "tf-horovod"
+  std::string release;       // the framework cell itself
+  std::string comm;          // the comm cell itself
+  std::string link;          // class; "multi-node" wherever nodes are crossed
+  std::string generation;    // of the link: "nv3", "PCIe4"
   std::string gpu;
   std::string host;  // gpu and what of the interconnect cell names a machine
   std::string size;  // "2", "4", "8", "16"; "m" across nodes

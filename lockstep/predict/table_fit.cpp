@@ -4,6 +4,7 @@
 #include <ceres/ceres.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -14,6 +15,9 @@ namespace {
 
 // Student's t with so many degrees of freedom: a faulty row pulls little.
 constexpr double kTails = 4;
+// Beyond so many widths a constant pays little more: most workloads are alike,
+// a few (no exchange in the timed steps) are not.
+constexpr double kPriorTails = 2;
 // Starting points that a sum of zeros would leave on a plateau.
 constexpr std::pair<std::string_view, double> kStart[] = {
     {"link", -0.9}, {"bytes.half", -0.35}};
@@ -110,6 +114,25 @@ std::vector<Entry> entries_of(const TableFacts& facts, TableConstants& all) {
   return out;
 }
 
+// A constant that stayed within so small a part of its width says nothing that
+// the rows do not say without it. Wider ones are few and all tell.
+constexpr double kTelling = 0.1, kWide = 0.5;
+// Whose levels tell a name that was seen from a new one: all stay.
+constexpr std::string_view kNames[] = {"bytes.model", "link.host",
+                                       "bytes.software"};
+
+void drop_silent(TableConstants& constants) {
+  const auto terms = table_terms();
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const double width = terms[t].width;
+    if (width > kWide || std::ranges::count(kNames, terms[t].name) > 0)
+      continue;
+    std::erase_if(constants.values[t], [&](const auto& level) {
+      return std::abs(level.second) < kTelling * width;
+    });
+  }
+}
+
 ceres::Solver::Options solver_options(int max_iterations) {
   ceres::Solver::Options options;
   // Hundreds of constants, few in a row: conjugate gradients need no BLAS.
@@ -155,10 +178,12 @@ TableConstants fit_table(std::span<const MeasuredRow> rows,
   const auto terms = table_terms();
   for (std::size_t t = 0; t < terms.size(); ++t)
     for (auto& [level, value] : out.values[t])
-      problem.AddResidualBlock(new PriorCost(terms[t].width), nullptr, &value);
+      problem.AddResidualBlock(new PriorCost(terms[t].width),
+                               new ceres::CauchyLoss(kPriorTails), &value);
   ceres::Solver::Summary summary;
   ceres::Solve(solver_options(options.max_iterations), &problem, &summary);
   check(summary.IsSolutionUsable(), "the table's constants can be fitted");
+  drop_silent(out);
   return out;
 }
 
@@ -166,6 +191,7 @@ std::string constants_csv(const TableConstants& constants,
                           std::span<const MeasuredRow> rows) {
   std::string out = "term,level,value,unit,rows\n";
   out += fmt::format("noise,*,{:.4f},ln,{}\n", constants.noise, rows.size());
+  out += fmt::format("spread,*,{:.4f},1,{}\n", constants.spread, rows.size());
   const auto terms = table_terms();
   for (std::size_t t = 0; t < terms.size(); ++t) {
     std::map<std::string, int> counts;

@@ -7,22 +7,32 @@
 namespace lockstep {
 namespace {
 
-// Fitted on rows held back with their model and GPU; docs/numbers.md.
-constexpr double kFloor = 0.02;    // ln(value)
-constexpr double kPerLoss = 0.40;  // of the predicted ln(loss)
-constexpr double kNewModel = 0.05, kNewHost = 0.05, kNewSoftware = 0.05;
-constexpr double kPerDoubt = 0.02;
+// The 90 % quantile of |ln(measured / predicted)| of rows held back with their
+// model and GPU, as a linear function of what is known beforehand.
+constexpr double kFloor = 0.023;
+constexpr double kPerLoss = 0.45;       // of the predicted ln(loss)
+constexpr double kPerDoubling = 0.008;  // of GPUs
+constexpr double kNewModel = 0.20, kNewHost = 0.30, kNewSoftware = 0.10;
+constexpr double kSlowHalfNorm = 0.15;
+constexpr double kPerDoubt = 0.01;
 constexpr double kWidest = 1.5;
 
 }  // namespace
 
-double log_spread(const TableFacts& f, const TableForecast& forecast) {
+double spread_scale(const TableFacts& f, const TableForecast& forecast) {
   const double loss = std::max(0.0, -std::log(forecast.efficiency));
-  double spread = kFloor + kPerLoss * loss + kPerDoubt * f.doubts;
-  if (!forecast.known_model) spread += kNewModel;
-  if (!forecast.known_host) spread += kNewHost;
-  if (!forecast.known_software) spread += kNewSoftware;
-  return std::min(spread, kWidest);
+  double scale = kFloor + kPerLoss * loss + kPerDoubt * f.doubts +
+                 kPerDoubling * std::log2(static_cast<double>(f.gpus));
+  if (!forecast.known_model) scale += kNewModel;
+  if (!forecast.known_host) scale += kNewHost;
+  if (!forecast.known_software) scale += kNewSoftware;
+  if (f.slow_half_norm) scale += kSlowHalfNorm;
+  return scale;
+}
+
+double log_spread(const TableFacts& facts, const TableForecast& forecast,
+                  const TableConstants& with) {
+  return std::min(with.spread * spread_scale(facts, forecast), kWidest);
 }
 
 }  // namespace lockstep

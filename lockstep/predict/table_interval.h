@@ -7,7 +7,12 @@
 
 namespace lockstep {
 
-// Half of the 90 % interval, in ln(value).
-double log_spread(const TableFacts& facts, const TableForecast& forecast);
+// The shape alone: what makes one row harder than another.
+double spread_scale(const TableFacts& facts, const TableForecast& forecast);
+
+// Half of the 90 % interval, in ln(value): the shape times the factor that
+// rows held back gave.
+double log_spread(const TableFacts& facts, const TableForecast& forecast,
+                  const TableConstants& with);
 
 }  // namespace lockstep

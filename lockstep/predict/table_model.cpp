@@ -37,6 +37,16 @@ double link_ratio(const TableFacts& f) {
                   kReference_bytes_per_s);
 }
 
+// Messages cannot take longer than all bytes do on a link at its slowest: what
+// is lost beyond that is lost otherwise.
+Value within_link(double exposed, const TableFacts& f) {
+  if (f.least_bytes_per_s <= 0) return {exposed, 1};
+  const double most =
+      std::exp(link_ratio(f)) * kReference_bytes_per_s / f.least_bytes_per_s;
+  const double share = most / (exposed + most);
+  return {exposed * share, share * share};
+}
+
 TableConstants read_constants() {
   const Csv csv = parse_csv(embedded::table_constants, "table_constants.csv",
                             Fault::internal);
@@ -49,8 +59,8 @@ TableConstants read_constants() {
   for (const CsvRow& row : csv.rows) {
     const auto number = parse_number<double>(row.cells[value]);
     check(number.has_value(), "a constant is a number");
-    if (row.cells[name] == "noise") {
-      out.noise = *number;
+    if (row.cells[name] == "noise" || row.cells[name] == "spread") {
+      (row.cells[name] == "noise" ? out.noise : out.spread) = *number;
       continue;
     }
     const auto term = std::ranges::find_if(
@@ -71,13 +81,14 @@ const TableConstants& table_constants() {
 
 TableStep table_step(const TableFacts& f, const double (&sums)[kTableParts]) {
   if (f.gpus <= 1) return {};
-  const double exposed =
+  const double unbounded =
       std::exp(std::clamp(sums[0] + link_ratio(f), -9.0, 4.0));
-  const Value time = at_least_best(1 + exposed + sums[1] + sums[2]);
+  const Value exposed = within_link(unbounded, f);
+  const Value time = at_least_best(1 + exposed.value + sums[1] + sums[2]);
   const double scale = time.slope / time.value;
   return {.log_time = std::log(time.value),
-          .slope = {exposed * scale, scale, scale},
-          .exposed = exposed};
+          .slope = {unbounded * exposed.slope * scale, scale, scale},
+          .exposed = exposed.value};
 }
 
 TableForecast forecast(const TableFacts& f, const TableConstants& with) {

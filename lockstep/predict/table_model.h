@@ -39,7 +39,8 @@ std::span<const TableTerm> table_terms();
 // Constants by term (in the order of table_terms) and level.
 struct TableConstants {
   std::vector<std::map<std::string, double, std::less<>>> values;
-  double noise = 0.02;  // of ln(value), what repeats of one row would show
+  double noise = 0.03;  // of ln(value), what repeats of one row would show
+  double spread = 1;    // factor on spread_scale for 90 % intervals
 };
 // The constants that ship with the program.
 const TableConstants& table_constants();

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "lockstep/core/text.h"
+
 namespace lockstep {
 namespace {
 
@@ -57,6 +59,31 @@ std::string network_name(const std::string& text) {
   return text.substr(begin, std::min(word, text.size()) - begin);
 }
 
+// First match wins: SSD300-ResNet50 is a detector.
+constexpr std::pair<std::string_view, std::string_view> kArchitectures[] = {
+    {"ssd", "ssd"},
+    {"mask r-cnn", "mask r-cnn"},
+    {"efficientdet", "efficientdet"},
+    {"efficientnet", "efficientnet"},
+    {"resnext", "resnet"},
+    {"resnet", "resnet"},
+    {"inception", "inception"},
+    {"alexnet", "alexnet"},
+    {"vgg", "vgg"},
+    {"bert", "bert"},
+    {"electra", "bert"},
+    {"bart", "bart"},
+    {"transformer-xl", "transformer-xl"},
+    {"transformer", "transformer"},
+    {"u-net", "u-net"},
+    {"v-net", "u-net"},
+    {"gnmt", "gnmt"},
+    {"jasper", "speech to text"},
+    {"quartznet", "speech to text"},
+    {"fastspeech", "text to speech"},
+    {"fastpitch", "text to speech"},
+    {"tacotron", "text to speech"}};
+
 std::string link_generation(const TableRow& row, const std::string& link) {
   if (link == "nvswitch" || link == "nvlink-mesh" || link == "multi-node") {
     for (const auto& [gpu, name] : {std::pair{"B200", "nv5"},
@@ -73,6 +100,23 @@ std::string link_generation(const TableRow& row, const std::string& link) {
   return "pcie?";
 }
 
+// Half of the bus bandwidth that nccl-tests shows at large messages (presets
+// nvlink1-mesh to nvswitch-b200). A part of a mesh has fewer wires. Hosts
+// without NVLink differ too much.
+double least_bandwidth(const TableFacts& f) {
+  constexpr double kPartOfMesh = 0.3;
+  const bool mesh = f.link == "nvlink-mesh";
+  if (f.link != "nvswitch" && !mesh) return 0;
+  for (const auto& [name, bytes_per_s] : {std::pair{"nv1", 32e9},
+                                          {"nv2", 62e9},
+                                          {"nv3", 115e9},
+                                          {"nv4", 230e9},
+                                          {"nv5", 330e9}})
+    if (f.generation == name)
+      return bytes_per_s * (mesh && f.gpus < 8 ? kPartOfMesh : 1);
+  return 0;
+}
+
 std::string size_name(int gpus, int nodes) {
   if (nodes > 1) return "m";
   return gpus <= 2 ? "2" : gpus <= 4 ? "4" : gpus <= 8 ? "8" : "16";
@@ -84,6 +128,13 @@ bool slows_half_norm(const TableRow& row) {
 }
 
 }  // namespace
+
+std::string architecture_of(const std::string& model) {
+  const std::string name = lower(model);
+  for (const auto& [part, architecture] : kArchitectures)
+    if (has(name, part)) return std::string(architecture);
+  return name;
+}
 
 std::string software_family(const TableRow& row) {
   const std::string& f = row.framework;
@@ -113,11 +164,13 @@ std::string host_name(const std::string& text) {
 
 void name_facts(const TableRow& row, TableFacts& f) {
   f.model = row.model;
+  f.architecture = architecture_of(row.model);
   f.software = software_family(row);
   f.release = row.framework;
   f.comm = row.comm;
   f.link = row.nodes > 1 ? "multi-node" : row.link_class;
   f.generation = link_generation(row, f.link);
+  f.least_bytes_per_s = least_bandwidth(f);
   f.gpu = row.gpu;
   const bool bridge = has(row.interconnect, "+ NVLink bridge") ||
                       has(row.interconnect, "NVLink bridge pair (");

@@ -58,7 +58,7 @@ void append(std::string& out, const RowPrediction& p) {
 RowPrediction predict_row(const TableRow& row, const TableConstants& with) {
   const TableFacts facts = facts_of(row);
   const TableForecast f = forecast(facts, with);
-  const double spread = log_spread(facts, f);
+  const double spread = log_spread(facts, f, with);
   RowPrediction out;
   out.speedup = f.efficiency * row.gpus;
   out.verdict = verdict_of(*out.speedup, row.gpus);

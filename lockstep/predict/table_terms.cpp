@@ -17,6 +17,7 @@ double node_doublings(Facts f) {
   return std::log2(static_cast<double>(f.nodes));
 }
 double half(Facts f) { return f.half ? 1 : 0; }
+double half_doublings(Facts f) { return half(f) * doublings(f); }
 // Of 100 ms a step for each doubling.
 double launches(Facts f) { return doublings(f) * 0.1 / f.step_s; }
 double half_launches(Facts f) { return half(f) * launches(f); }
@@ -34,6 +35,14 @@ std::string host_precision(Facts f) {
   return f.host + (f.half ? "|half" : "|full");
 }
 std::string model(Facts f) { return f.model; }
+std::string architecture(Facts f) { return f.architecture; }
+std::string built(Facts f) { return f.architecture + "|" + f.software; }
+std::string built_precision(Facts f) {
+  return built(f) + (f.half ? "|half" : "|full");
+}
+std::string built_released_size(Facts f) {
+  return f.architecture + "|" + f.release + "|" + f.size;
+}
 std::string software(Facts f) { return f.software; }
 std::string comm(Facts f) { return f.comm; }
 std::string work(Facts f) { return f.model + "|" + f.software; }
@@ -47,6 +56,10 @@ std::string released_work_size(Facts f) {
 }
 std::string slow_half_norm(Facts f) {
   return f.slow_half_norm ? f.release : "";
+}
+
+std::string slow_half_norm_host(Facts f) {
+  return f.slow_half_norm ? f.release + "|" + f.host : "";
 }
 
 constexpr auto kLink = TablePart::link;
@@ -64,12 +77,12 @@ constexpr const char* kTenths = "100 ms a doubling";
 // Widths: leave-out validation, docs/numbers.md.
 constexpr std::array kTerms = {
     TableTerm{"link", kLink, kLn, 30, kMessages, all, one},
-    TableTerm{"link.class", kLink, kLn, 0.28, kMessages, link, one},
-    TableTerm{"link.class.size", kLink, kLn, 0.16, kMessages, link_size, one},
-    TableTerm{"link.generation", kLink, kLn, 0.22, kMessages, generation, one},
-    TableTerm{"link.generation.size", kLink, kLn, 0.14, kMessages,
+    TableTerm{"link.class", kLink, kLn, 1, kMessages, link, one},
+    TableTerm{"link.class.size", kLink, kLn, 0.05, kMessages, link_size, one},
+    TableTerm{"link.generation", kLink, kLn, 1.7, kMessages, generation, one},
+    TableTerm{"link.generation.size", kLink, kLn, 0.03, kMessages,
               generation_size, one},
-    TableTerm{"link.gpu", kLink, kLn, 0.15, kMessages, gpu, one},
+    TableTerm{"link.gpu", kLink, kLn, 0.09, kMessages, gpu, one},
     TableTerm{"link.host", kLink, kLn, 0.35, kMessages, host, one},
     TableTerm{"link.host.size", kLink, kLn, 0.2, kMessages, host_size, one},
     TableTerm{"link.host.precision", kLink, kLn, 0.15, kMessages,
@@ -77,10 +90,14 @@ constexpr std::array kTerms = {
     TableTerm{"link.nodes", kLink, kLn, 0.1, kMessages, all, node_doublings},
     TableTerm{"bytes.work", kLink, kLn, 0.33, kMessages, work, one},
     TableTerm{"bytes.model", kLink, kLn, 0.32, kMessages, model, one},
+    TableTerm{"bytes.architecture", kLink, kLn, 0.25, kMessages, architecture,
+              one},
+    TableTerm{"bytes.built", kLink, kLn, 0.2, kMessages, built, one},
     TableTerm{"bytes.software", kLink, kLn, 0.38, kMessages, software, one},
     TableTerm{"bytes.comm", kLink, kLn, 0.45, kMessages, comm, one},
     TableTerm{"bytes.half", kLink, kLn, 30, kMessages, all, half},
     TableTerm{"bytes.half.work", kLink, kLn, 0.25, kMessages, work, half},
+    TableTerm{"bytes.half.built", kLink, kLn, 0.15, kMessages, built, half},
     TableTerm{"straggle", kLoss, kPerDoubling, 1, kWaits, all, doublings},
     TableTerm{"straggle.software", kLoss, kPerDoubling, 0.009, kWaits, software,
               doublings},
@@ -96,17 +113,32 @@ constexpr std::array kTerms = {
               released_work_size, one},
     TableTerm{"straggle.release.size", kLoss, kShare, 0.01, kWaits,
               release_size, one},
+    TableTerm{"straggle.built", kLoss, kPerDoubling, 0.012, kWaits, built,
+              doublings},
+    TableTerm{"straggle.built.precision", kLoss, kPerDoubling, 0.006, kWaits,
+              built_precision, doublings},
+    TableTerm{"straggle.built.size", kLoss, kShare, 0.012, kWaits,
+              built_released_size, one},
+    TableTerm{"straggle.half", kLoss, kPerDoubling, 0.01, kWaits, software,
+              half_doublings},
+    TableTerm{"straggle.half_norm.host", kLoss, kPerDoubling, 0.15, kWaits,
+              slow_half_norm_host, doublings},
     TableTerm{"parallel", kLoss, kShare, 1, kWaits, all, one},
     TableTerm{"parallel.software", kLoss, kShare, 0.014, kWaits, software, one},
     TableTerm{"parallel.work", kLoss, kShare, 0.015, kWaits, work, one},
+    TableTerm{"parallel.built", kLoss, kShare, 0.01, kWaits, built, one},
     TableTerm{"parallel.host", kLoss, kShare, 0.015, kWaits, host, one},
     TableTerm{"launch.software", kLoss, kTenths, 0.03, kLaunches, software,
               launches},
     TableTerm{"launch.work", kLoss, kTenths, 0.02, kLaunches, work, launches},
+    TableTerm{"launch.built", kLoss, kTenths, 0.015, kLaunches, built,
+              launches},
     TableTerm{"launch.half", kLoss, kTenths, 0.013, kLaunches, work,
               half_launches},
     TableTerm{"split", kSplit, kShare, 1, Cause::compute, all, shrunk},
     TableTerm{"split.work", kSplit, kShare, 0.084, Cause::compute, work,
+              shrunk},
+    TableTerm{"split.built", kSplit, kShare, 0.05, Cause::compute, built,
               shrunk},
     TableTerm{"split.precision", kSplit, kShare, 0.046, Cause::compute,
               work_precision, shrunk}};

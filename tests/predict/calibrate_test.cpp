@@ -8,6 +8,7 @@
 
 #include "lockstep/core/file.h"
 #include "lockstep/predict/calibrate_table.h"
+#include "lockstep/predict/calibrate_validate.h"
 
 namespace lockstep {
 namespace {
@@ -100,6 +101,21 @@ TEST(Calibrate, TheStrongScalingOfResnet18LiesInItsWideInterval) {
   };
   strong(2, 274.355);
   strong(4, 241.768);
+}
+
+TEST(CalibrateValidate, PredictsEveryNumberOfGpusThatWasHeldBack) {
+  const auto runs = measured_epochs(stevens());
+  const auto held = hold_back_gpus(runs, 2000);
+  EXPECT_EQ(std::ssize(held), std::ranges::count_if(runs, [](const auto& r) {
+              return r.gpus > 1;
+            }));
+  double error = 0, covered = 0;
+  for (const HeldBackEpoch& h : held) {
+    error += std::abs(h.error()) / static_cast<double>(held.size());
+    covered += (h.covered() ? 1.0 : 0.0) / static_cast<double>(held.size());
+  }
+  EXPECT_LT(error, 0.25);
+  EXPECT_GT(covered, 0.6);
 }
 
 TEST(CalibrateTable, KnowsOtherNamesOfTheModels) {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The validation of table predictions as files: JSON, CSV, Markdown and
+// pictures of predicted against measured.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lockstep/core/json.h"
+#include "lockstep/predict/calibrate_validate.h"
+#include "lockstep/predict/table_validate.h"
+
+namespace lockstep {
+
+// One way of holding rows back.
+struct TableValidation {
+  Together together = Together::source;
+  std::vector<HeldBack> rows;
+};
+
+// Epochs of calibrated systems (epoch_validation.cpp).
+struct EpochValidation {
+  std::vector<HeldBackEpoch> held_back, strong;
+};
+Json epochs_json(const EpochValidation& validation);
+std::string epochs_csv(const EpochValidation& validation);
+std::string epochs_section(const EpochValidation& validation);  // Markdown
+
+// Writes validation.json, validation.csv, epochs.csv, README.md and
+// predicted_*.svg into `folder`, which is made. `command` made them.
+void write_validation(const std::filesystem::path& folder,
+                      const std::string& command,
+                      const std::vector<TableValidation>& validations,
+                      const EpochValidation& epochs);
+
+// Predicted against measured efficiency, a dot a row.
+std::string scatter_svg(const std::vector<HeldBack>& rows,
+                        const std::string& title);
+
+}  // namespace lockstep
