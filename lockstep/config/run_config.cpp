@@ -42,6 +42,35 @@ void validate_batch(const RunConfig& c) {
         "raise it, or use fewer ranks");
 }
 
+void validate_mode(const RunConfig& c) {
+  const BatchConfig& b = c.batch;
+  const bool adaptive = b.mode == BatchMode::adaptive;
+  if (!b.decisions.empty() && !adaptive)
+    contradiction("batch.decisions", "are those of an adaptive batch",
+                  "set batch.mode=adaptive");
+  if (adaptive && c.optim.lr_rule != LrRule::none)
+    contradiction("optim.lr_rule",
+                  "AdaScale sets the rate of an adaptive batch",
+                  "set optim.lr_rule=none");
+  if (adaptive && is_layerwise(c.optim.kind))
+    contradiction("batch.mode", "adaptive scales the rate of sgd and adam",
+                  "lars and lamb have a rule of their own: keep mode=fixed");
+  const bool information = b.mode == BatchMode::information;
+  if (information != !b.candidates.empty() || b.candidates.size() == 1)
+    contradiction("batch.candidates",
+                  information ? "one batch is nothing to choose from"
+                              : "belong to batch.mode=information",
+                  "batch.mode=information and two candidates or more");
+  for (const double x : b.candidates)
+    if (x < 1 || x > (1 << 30) ||
+        x != static_cast<double>(static_cast<std::int64_t>(x)))
+      contradiction("batch.candidates",
+                    fmt::format("{} is not a number of samples", x), "");
+  if ((adaptive || b.noise_every > 0) && c.comm.kind == CommKind::emulated)
+    contradiction("batch.mode", "noise is measured between real ranks",
+                  "an emulated cluster has one: use comm.kind=threads");
+}
+
 void validate_strategy(const RunConfig& c) {
   if (c.strategy.kind == StrategyKind::single && c.comm.ranks > 1)
     contradiction("strategy.kind",
@@ -60,9 +89,30 @@ void validate_optim(const RunConfig& c) {
   if (c.optim.nesterov && c.optim.momentum == 0)
     contradiction("optim.nesterov", "needs a momentum above zero",
                   "set optim.momentum, 0.9 is usual");
-  if (c.optim.kind != OptimKind::sgd && c.optim.momentum != 0)
-    contradiction("optim.momentum", "belongs to sgd alone",
-                  "adam's is optim.beta1");
+  if (keeps_square(c.optim.kind) && c.optim.momentum != 0)
+    contradiction("optim.momentum", "belongs to sgd and lars alone",
+                  "adam's and lamb's is optim.beta1");
+  if (is_layerwise(c.optim.kind) && c.strategy.kind == StrategyKind::sharded)
+    contradiction("optim.kind",
+                  "lars and lamb need the norm of whole tensors, sharded ranks "
+                  "hold pieces",
+                  "choose strategy.kind=ddp");
+}
+
+void validate_rates(const RunConfig& c) {
+  const OptimConfig& o = c.optim;
+  if (o.lr_rule != LrRule::none && o.base_batch == 0)
+    contradiction("optim.lr_rule", "needs the batch at which `lr` was tuned",
+                  "set optim.base_batch");
+  if (o.warmup_from == WarmupFrom::base && o.lr_rule == LrRule::none)
+    contradiction("optim.warmup_from", "base is the rate before optim.lr_rule",
+                  "set optim.lr_rule, or warm up from zero");
+  if (o.schedule == ScheduleKind::range &&
+      (o.warmup_epochs > 0 || o.range_from >= o.lr))
+    contradiction("optim.schedule",
+                  "a range test rises from optim.range_from to optim.lr and "
+                  "has no warm-up",
+                  "set optim.warmup_epochs=0 and range_from below lr");
 }
 
 void validate_data(const RunConfig& c) {
@@ -122,8 +172,10 @@ const Field& find_field(std::span<const Field> fields,
 
 void validate(const RunConfig& config) {
   validate_batch(config);
+  validate_mode(config);
   validate_strategy(config);
   validate_optim(config);
+  validate_rates(config);
   validate_data(config);
   validate_device(config);
 }

@@ -42,6 +42,21 @@ void share_out(const UpdateSpan& span, const Update& update) {
   });
 }
 
+// The root of sum(begin, end) over all blocks, added in their order.
+template <class Sum>
+double length_of(std::int64_t numel, const Sum& sum) {
+  const std::int64_t blocks = (numel + kBlock - 1) / kBlock;
+  std::vector<double> sums(static_cast<std::size_t>(blocks));
+  parallel_for(blocks, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t b = first; b < last; ++b)
+      sums[static_cast<std::size_t>(b)] =
+          sum(b * kBlock, std::min((b + 1) * kBlock, numel));
+  });
+  double total = 0;
+  for (const double part : sums) total += part;
+  return std::sqrt(total);
+}
+
 }  // namespace
 
 void sgd_update(const UpdateSpan& span, const SgdRule& rule, Isa isa) {
@@ -54,18 +69,25 @@ void adam_update(const UpdateSpan& span, const AdamRule& rule, Isa isa) {
   share_out(span, [&](const UpdateSpan& part) { update(part, rule); });
 }
 
+void lamb_apply(const UpdateSpan& span, const LambRule& rule, double rate,
+                Isa isa) {
+  const auto update = table_of(isa).lamb_apply;
+  const auto factor = static_cast<float>(rate);
+  share_out(span, [&](const UpdateSpan& part) { update(part, rule, factor); });
+}
+
+double lamb_moments(const UpdateSpan& span, const LambRule& rule, Isa isa) {
+  const auto update = table_of(isa).lamb_moments;
+  return length_of(span.numel, [&](std::int64_t begin, std::int64_t end) {
+    return update(part_of(span, begin, end), rule);
+  });
+}
+
 double norm_of(const float* values, std::int64_t numel, Isa isa) {
   const auto sum = table_of(isa).sum_of_squares;
-  const std::int64_t blocks = (numel + kBlock - 1) / kBlock;
-  std::vector<double> sums(static_cast<std::size_t>(blocks));
-  parallel_for(blocks, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t b = first; b < last; ++b)
-      sums[static_cast<std::size_t>(b)] =
-          sum(values + b * kBlock, std::min(kBlock, numel - b * kBlock));
+  return length_of(numel, [&](std::int64_t begin, std::int64_t end) {
+    return sum(values + begin, end - begin);
   });
-  double total = 0;
-  for (const double part : sums) total += part;
-  return std::sqrt(total);
 }
 
 }  // namespace lockstep

@@ -36,12 +36,29 @@ struct AdamRule {
   bool zero_grads = true;
 };
 
+// LAMB in two passes: the length of the whole tensor's step lies between them.
+struct LambRule {
+  float inverse_bias1 = 1;      // 1 / (1 - beta1^step)
+  float inverse_root_bias = 1;  // 1 / sqrt(1 - beta2^step)
+  float take1 = 0;              // 1 - beta1
+  float beta2 = 0, take2 = 0;   // take2 = 1 - beta2
+  float eps = 0, grad_scale = 1, weight_decay = 0;
+  bool zero_grads = true;
+};
+
 // On all threads the caller may use. The result does not depend on how many:
 // elements are split at fixed places and never mixed.
 void sgd_update(const UpdateSpan& span, const SgdRule& rule,
                 Isa isa = best_isa());
 void adam_update(const UpdateSpan& span, const AdamRule& rule,
                  Isa isa = best_isa());
+// Moves the moments on; returns the Euclidean length of the step that follows
+// from them, summed as norm_of() does.
+double lamb_moments(const UpdateSpan& span, const LambRule& rule,
+                    Isa isa = best_isa());
+// Takes that step times `rate`.
+void lamb_apply(const UpdateSpan& span, const LambRule& rule, double rate,
+                Isa isa = best_isa());
 // Euclidean length, summed in double in an order that does not depend on the
 // number of threads.
 double norm_of(const float* values, std::int64_t numel, Isa isa = best_isa());

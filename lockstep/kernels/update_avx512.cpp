@@ -4,6 +4,7 @@
 
 namespace lockstep {
 
-const UpdateTable kUpdateAvx512{sgd, adam, sum_of_squares};
+const UpdateTable kUpdateAvx512{sgd, adam, lamb_moments, lamb_apply,
+                                sum_of_squares};
 
 }  // namespace lockstep

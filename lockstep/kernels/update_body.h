@@ -87,5 +87,46 @@ double sum_of_squares(const float* values, std::int64_t numel) {
   return total;
 }
 
+float lamb_step(const LambRule& r, float value, float first, float second) {
+  const float root = __builtin_sqrtf(second) * r.inverse_root_bias + r.eps;
+  return first * r.inverse_bias1 / root + r.weight_decay * value;
+}
+
+// Blocks of the step's elements on the stack, then their squares: a sum in
+// double inside the loop of floats would keep the compiler from using vectors.
+double lamb_moments(const UpdateSpan& span, const LambRule& rule) {
+  constexpr int kBlock = 256;
+  const LambRule r = rule;
+  float steps[kBlock];
+  double total = 0;
+  for (std::int64_t begin = 0; begin < span.numel; begin += kBlock) {
+    const std::int64_t left = span.numel - begin;
+    const std::int64_t count = left < kBlock ? left : kBlock;
+    float* __restrict values = span.values + begin;
+    float* __restrict grads = span.grads + begin;
+    float* __restrict first = span.first + begin;
+    float* __restrict second = span.second + begin;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float g = grads[i] * r.grad_scale;
+      first[i] += r.take1 * (g - first[i]);
+      second[i] = r.beta2 * second[i] + r.take2 * g * g;
+      steps[i] = lamb_step(r, values[i], first[i], second[i]);
+    }
+    if (r.zero_grads)
+      for (std::int64_t i = 0; i < count; ++i) grads[i] = 0;
+    total += sum_of_squares(steps, count);
+  }
+  return total;
+}
+
+void lamb_apply(const UpdateSpan& span, const LambRule& rule, float rate) {
+  float* __restrict values = span.values;
+  const float* __restrict first = span.first;
+  const float* __restrict second = span.second;
+  const LambRule r = rule;
+  for (std::int64_t i = 0; i < span.numel; ++i)
+    values[i] -= rate * lamb_step(r, values[i], first[i], second[i]);
+}
+
 }  // namespace
 }  // namespace lockstep

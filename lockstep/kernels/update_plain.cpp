@@ -4,6 +4,7 @@
 
 namespace lockstep {
 
-const UpdateTable kUpdatePlain{sgd, adam, sum_of_squares};
+const UpdateTable kUpdatePlain{sgd, adam, lamb_moments, lamb_apply,
+                               sum_of_squares};
 
 }  // namespace lockstep

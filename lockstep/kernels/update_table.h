@@ -12,6 +12,8 @@ namespace lockstep {
 struct UpdateTable {
   void (*sgd)(const UpdateSpan&, const SgdRule&);
   void (*adam)(const UpdateSpan&, const AdamRule&);
+  double (*lamb_moments)(const UpdateSpan&, const LambRule&);
+  void (*lamb_apply)(const UpdateSpan&, const LambRule&, float);
   double (*sum_of_squares)(const float*, std::int64_t);
 };
 

@@ -96,6 +96,7 @@ Optimizer::Optimizer(const OptimConfig& config, FlatParams& params,
                      Device& device)
     : config_(config), params_(params), device_(device) {
   check_settings(config);
+  if (is_layerwise(config.kind)) layerwise_.emplace(config, params);
 }
 
 void Optimizer::own(std::vector<OwnedRange> ranges) {
@@ -107,13 +108,13 @@ void Optimizer::own(std::vector<OwnedRange> ranges) {
 // Not before it is needed: a rank may be told to keep a part of it only.
 void Optimizer::make_state() {
   if (first_.defined()) return;
-  const bool adam = config_.kind != OptimKind::sgd;
+  const bool two = keeps_square(config_.kind);
   const at::Tensor& values = params_.values();
   const std::int64_t numel =
       owned_.empty() ? values.numel()
                      : owned_.back().state_begin + owned_.back().numel;
-  if (adam || config_.momentum != 0) first_ = state_like(values, numel);
-  if (adam) second_ = state_like(values, numel);
+  if (two || config_.momentum != 0) first_ = state_like(values, numel);
+  if (two) second_ = state_like(values, numel);
 }
 
 void Optimizer::step(double lr, double grad_scale) {
@@ -121,6 +122,11 @@ void Optimizer::step(double lr, double grad_scale) {
   make_state();
   params_.settle_grads();
   ++steps_;
+  if (layerwise_) {
+    check(owned_.empty(), "lars and lamb see whole tensors");
+    layerwise_->step({first_, second_, lr, grad_scale, steps_});
+    return mark_stale(params_);
+  }
   UpdateArgs args = fixed_args(config_);
   args.lr = lr, args.grad_scale = grad_scale, args.step = steps_;
   for (const Run& run : runs_of(params_, config_))
@@ -144,7 +150,7 @@ void Optimizer::step(double lr, double grad_scale) {
 
 std::vector<std::pair<std::string, at::Tensor>> Optimizer::state() {
   make_state();
-  if (config_.kind != OptimKind::sgd)
+  if (keeps_square(config_.kind))
     return {{"exp_avg", first_}, {"exp_avg_sq", second_}};
   if (first_.defined()) return {{"momentum_buffer", first_}};
   return {};

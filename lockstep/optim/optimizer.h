@@ -6,12 +6,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lockstep/config/optim.h"
 #include "lockstep/optim/flat_params.h"
+#include "lockstep/optim/layerwise.h"
 
 namespace lockstep {
 
@@ -51,6 +53,7 @@ class Optimizer {
   Device& device_;
   std::vector<OwnedRange> owned_;  // empty: everything
   at::Tensor first_, second_;      // momentum or mean; square
+  std::optional<Layerwise> layerwise_;
   std::int64_t steps_ = 0;
 };
 

@@ -31,6 +31,15 @@ double share(const OptimConfig& config, double epoch, double total_epochs) {
     }
     case ScheduleKind::linear:
       return end + (1 - end) * left(config, epoch, total_epochs);
+    case ScheduleKind::square: {
+      const double rest = left(config, epoch, total_epochs);
+      return end + (1 - end) * rest * rest;
+    }
+    case ScheduleKind::range:
+      // Evenly on the logarithm: as many steps from 1e-4 to 1e-3 as from 0.01
+      // to 0.1.
+      return std::pow(config.range_from / config.lr,
+                      left(config, epoch, total_epochs));
   }
   return 1;
 }

@@ -174,9 +174,9 @@ MemoryNeed memory_need(const WorkPlan& plan, const OptimConfig& optim,
   need.param_bytes = params + plan.buffer_bytes();
   need.cast_bytes = precision == Precision::bf16 ? params / 2 : 0;
   need.grad_bytes = params;
-  need.optim_bytes = optim.kind == OptimKind::sgd
-                         ? (optim.momentum > 0 ? params : 0)
-                         : 2 * params;
+  need.optim_bytes = keeps_square(optim.kind) ? 2 * params
+                     : optim.momentum > 0     ? params
+                                              : 0;
   need.activation_bytes = batch * plan.activation_bytes(precision);
   need.input_bytes = batch * numel(plan.input) * (plan.tokens ? 8 : 4);
   return need;

@@ -35,8 +35,10 @@ bool is_thin(const LayerWork& layer) {
 
 // Reads and writes of one parameter by one update, in floats.
 double update_floats(const OptimConfig& optim) {
-  if (optim.kind != OptimKind::sgd) return 7;
-  return optim.momentum > 0 ? 5 : 3;
+  if (optim.kind == OptimKind::lamb) return 12;
+  if (keeps_square(optim.kind)) return 7;
+  const double norms = optim.kind == OptimKind::lars ? 2 : 0;
+  return norms + (optim.momentum > 0 ? 5 : 3);
 }
 
 struct Rates {

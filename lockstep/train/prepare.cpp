@@ -66,6 +66,9 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
 }
 
 RunConfig complete(const RunConfig& config, const DataSplit& data) {
+  if (config.batch.mode != BatchMode::fixed || config.batch.noise_every > 0)
+    throw Error(Fault::config, "batch.mode", "only a fixed batch trains yet",
+                "set batch.mode=fixed and batch.noise_every=0");
   RunConfig out = config;
   const std::int64_t classes = data.train->shape().classes;
   const bool text = config.model.kind == ModelKind::gpt;

@@ -117,6 +117,43 @@ TEST(AdamUpdate, FollowsThePlainRuleWithBothKindsOfDecay) {
   }
 }
 
+LambRule lamb_rule(const ReferenceSettings& s, double step) {
+  const AdamRule adam = adam_rule(s, step);
+  return {
+      .inverse_bias1 = static_cast<float>(1 / (1 - std::pow(s.beta1, step))),
+      .inverse_root_bias = adam.inverse_root_bias,
+      .take1 = adam.take1,
+      .beta2 = adam.beta2,
+      .take2 = adam.take2,
+      .eps = adam.eps,
+      .grad_scale = adam.grad_scale,
+      .weight_decay = static_cast<float>(s.weight_decay)};
+}
+
+// Its step is AdamW's with a rate of one.
+TEST(LambUpdate, TakesAdamwsStepTimesARateAndKnowsItsLength) {
+  const ReferenceSettings s{
+      .lr = 1, .weight_decay = 0.1, .decoupled_decay = true};
+  const double rate = 0.01;
+  double length = 0, expected = 0;
+  compare(
+      [&](Arrays& a, Isa isa) {
+        const LambRule rule = lamb_rule(s, 3);
+        EXPECT_NEAR(length, std::sqrt(expected), 1e-5 * length + 1e-9);
+        expected = 0;
+        length = lamb_moments(a.span(), rule, isa);
+        lamb_apply(a.span(), rule, rate, isa);
+      },
+      [&](ReferenceState state, double grad) {
+        ReferenceState after = reference_adam(state, grad * 0.5, s, 3);
+        const double move = state.value - after.value;
+        expected += move * move;
+        after.value = state.value - rate * move;
+        return after;
+      });
+  EXPECT_NEAR(length, std::sqrt(expected), 1e-5 * length);
+}
+
 TEST(Updates, LeaveGradientsAloneWhenAskedTo) {
   for (const Isa isa : available_isas()) {
     Arrays a(100, 0), b(100, 0);
@@ -137,13 +174,17 @@ TEST(Updates, DoNotDependOnTheNumberOfThreads) {
     Arrays a(100'003, 1);
     norms.push_back(norm_of(a.grads.data() + 1, a.numel));
     adam_update(a.span(), adam_rule(s, 2));
+    norms.push_back(lamb_moments(a.span(), lamb_rule(s, 3)));
+    lamb_apply(a.span(), lamb_rule(s, 3), 0.1);
     results.push_back(a);
   }
   at::set_num_threads(threads);
   EXPECT_EQ(results[0].values, results[1].values);
   EXPECT_EQ(results[0].values, results[2].values);
-  EXPECT_EQ(norms[0], norms[1]);
-  EXPECT_EQ(norms[0], norms[2]);
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(norms[i], norms[i + 2]);
+    EXPECT_EQ(norms[i], norms[i + 4]);
+  }
 }
 
 TEST(Norm, IsExactForAnyLengthAndAlignment) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden values: torch.optim 2.11 through tools/make_optim_golden.py.
+// Golden values: torch.optim 2.11, and for LARS and LAMB the papers' formulas
+// in float64, through tools/make_optim_golden.py.
 #include "lockstep/optim/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 
 #include <cmath>
 
+#include "lockstep/config/field.h"
 #include "lockstep/core/json.h"
 #include "lockstep/device/device.h"
 #include "lockstep/optim/clip.h"
@@ -38,11 +40,13 @@ OptimConfig config_of(const Json& c) {
       .decay_norm_and_bias = c.value("decay_norm_and_bias", true),
       .beta1 = c.value("beta1", 0.9),
       .beta2 = c.value("beta2", 0.999),
-      .eps = c.value("eps", 1e-8)};
-  const std::string kind = c.at("kind");
-  config.kind = kind == "sgd"    ? OptimKind::sgd
-                : kind == "adam" ? OptimKind::adam
-                                 : OptimKind::adamw;
+      .eps = c.value("eps", 1e-8),
+      .trust_coefficient = c.value("trust_coefficient", 0.001),
+      .trust_clip = c.value("trust_clip", false)};
+  std::vector<Field> fields;
+  FieldLister lister("optim", fields);
+  describe(lister, config);
+  fields.front().set(c.at("kind").get<std::string>());
   return config;
 }
 
@@ -66,15 +70,14 @@ void expect_golden(const Json& golden) {
   }
 }
 
-TEST(Optimizer, DoesWhatTorchOptimDoesStepByStep) {
+TEST(Optimizer, DoesWhatTheReferenceDoesStepByStep) {
   const Json golden = read_json(
       LOCKSTEP_SOURCE_DIR "/tests/optim/optim_golden.json", Fault::data);
-  ASSERT_EQ(golden.at("cases").size(), 11u);
+  ASSERT_EQ(golden.at("cases").size(), 19u);
   for (const Json& one : golden.at("cases")) expect_golden(one);
 }
 
-TEST(Optimizer, ContinuesToTheBitFromItsState) {
-  const OptimConfig config{.kind = OptimKind::adam, .lr = 0.01};
+void expect_to_continue(const OptimConfig& config) {
   const auto device = open_device("cpu");
   Tiny whole_module, first_module, second_module;
   FlatParams whole(whole_module), first(first_module), second(second_module);
@@ -96,6 +99,56 @@ TEST(Optimizer, ContinuesToTheBitFromItsState) {
     (step < 3 ? before : after).step(0.01);
   }
   EXPECT_TRUE(torch::equal(whole.values(), second.values()));
+}
+
+TEST(Optimizer, ContinuesToTheBitFromItsState) {
+  expect_to_continue({.kind = OptimKind::adam});
+  expect_to_continue({.kind = OptimKind::lamb, .weight_decay = 0.1});
+  expect_to_continue(
+      {.kind = OptimKind::lars, .momentum = 0.9, .weight_decay = 0.1});
+}
+
+// The tensor operations a GPU runs, here on the CPU.
+void expect_plain_to_agree(const OptimConfig& config) {
+  const auto device = open_device("cpu");
+  Tiny fused_module, plain_module;
+  FlatParams fused(fused_module), plain(plain_module);
+  Optimizer optimizer(config, fused, *device), state(config, plain, *device);
+  Layerwise rule(config, plain);
+  const auto kept = state.state();
+  for (int step = 0; step < 6; ++step) {
+    set_grads(fused, step), set_grads(plain, step);
+    optimizer.step(config.lr, 0.5);
+    rule.step_plain({kept.empty() ? at::Tensor() : kept[0].second,
+                     kept.size() < 2 ? at::Tensor() : kept[1].second, config.lr,
+                     0.5, step + 1});
+    ASSERT_TRUE(torch::allclose(fused.values(), plain.values(), 1e-5, 1e-6));
+    ASSERT_EQ(plain.grads().count_nonzero().item<int>(), 0);
+  }
+}
+
+TEST(Layerwise, GivesTheSameByTensorOperations) {
+  for (const bool clip : {false, true}) {
+    expect_plain_to_agree({.kind = OptimKind::lamb,
+                           .lr = 0.01,
+                           .weight_decay = 0.1,
+                           .trust_clip = clip});
+    expect_plain_to_agree({.kind = OptimKind::lars,
+                           .lr = 5,
+                           .momentum = 0.9,
+                           .weight_decay = 0.1,
+                           .decay_norm_and_bias = false,
+                           .trust_clip = clip});
+  }
+  expect_plain_to_agree({.kind = OptimKind::lars, .lr = 5});
+}
+
+TEST(Layerwise, ATensorOfZerosTakesThePlainStep) {
+  const OptimConfig config;
+  EXPECT_EQ(lars_trust(config, 0.1, 0, 3, 0), 1);
+  EXPECT_EQ(lars_trust(config, 0.1, 3, 0, 0), 1);
+  EXPECT_EQ(lamb_trust(config, 0, 3), 1);
+  EXPECT_EQ(lamb_trust(config, 3, 0), 1);
 }
 
 TEST(Optimizer, RefusesNesterovWithoutMomentum) {

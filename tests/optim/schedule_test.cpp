@@ -37,6 +37,23 @@ TEST(Schedule, LineRunsFromTheEndOfWarmUpToTheEndOfTraining) {
   EXPECT_DOUBLE_EQ(learning_rate(config, 10, 10), 0);
 }
 
+TEST(Schedule, SquareFallsAsLarsWasPublishedWith) {
+  const OptimConfig config{
+      .lr = 8, .schedule = ScheduleKind::square, .warmup_epochs = 2};
+  EXPECT_DOUBLE_EQ(learning_rate(config, 2, 10), 8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 6, 10), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 10, 10), 0);
+}
+
+TEST(Schedule, ARangeTestRisesByTheSameFactorInEqualTimes) {
+  const OptimConfig config{
+      .lr = 10, .schedule = ScheduleKind::range, .range_from = 1e-3};
+  EXPECT_NEAR(learning_rate(config, 0, 4), 1e-3, 1e-15);
+  EXPECT_NEAR(learning_rate(config, 1, 4), 1e-2, 1e-14);
+  EXPECT_NEAR(learning_rate(config, 2, 4), 1e-1, 1e-13);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 4, 4), 10);
+}
+
 TEST(Schedule, WarmUpRisesEvenlyToTheFullRate) {
   const OptimConfig config{.lr = 0.8, .warmup_epochs = 5};
   EXPECT_DOUBLE_EQ(learning_rate(config, 0, 90), 0);
@@ -48,7 +65,7 @@ RC_GTEST_PROP(Schedule, NeverLeavesTheRangeFromZeroToItsHighest,
               (int kind, unsigned short epoch, unsigned char warmup)) {
   const OptimConfig config{
       .lr = 0.7,
-      .schedule = static_cast<ScheduleKind>(static_cast<unsigned>(kind) % 4),
+      .schedule = static_cast<ScheduleKind>(static_cast<unsigned>(kind) % 5),
       .warmup_epochs = warmup / 16.0};
   const double lr = learning_rate(config, epoch / 256.0, 100);
   RC_ASSERT(lr >= 0 && lr <= 0.7 + 1e-12);
