@@ -13,6 +13,7 @@ std::function<int()> config(Options& options);
 std::function<int()> data(Options& options);
 std::function<int()> doctor(Options& options);
 std::function<int()> export_run(Options& options);
+std::function<int()> find_batch(Options& options);
 std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);
 std::function<int()> serve(Options& options);

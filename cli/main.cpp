@@ -23,6 +23,8 @@ constexpr std::array kCommands = {
             lockstep::cli::batch},
     Command{"train", "train a recipe and record what it took",
             lockstep::cli::train},
+    Command{"find-batch", "the largest batch that fits, and the best one",
+            lockstep::cli::find_batch},
     Command{"sweep", "run a whole study: a grid of runs, resumable",
             lockstep::cli::sweep},
     Command{"report", "what runs measured", lockstep::cli::report},

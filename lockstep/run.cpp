@@ -67,7 +67,8 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
                   data,
                   resident ? &*resident : nullptr,
                   folder ? &*folder : nullptr,
-                  options.stop};
+                  options.stop,
+                  first_batch(config)};
   strategy->share_out(optimizer);
   if (options.resume) restore(session, options.folder);
   strategy->start();

@@ -51,6 +51,19 @@ class NoiseAverage {
   // Infinite while |G|^2 is not told apart from zero.
   double noise_scale() const;
 
+  // What it holds, to be written down and put back.
+  struct State {
+    double gradient_sq = 0, trace = 0, weight = 0;
+    std::int64_t num_samples = 0, num_dropped = 0;
+  };
+  State state() const {
+    return {gradient_sq_, trace_, weight_, num_samples_, num_dropped_};
+  }
+  void restore(const State& s) {
+    gradient_sq_ = s.gradient_sq, trace_ = s.trace, weight_ = s.weight;
+    num_samples_ = s.num_samples, num_dropped_ = s.num_dropped;
+  }
+
  private:
   double gradient_sq_ = 0, trace_ = 0, weight_ = 0;
   std::int64_t num_samples_ = 0, num_dropped_ = 0;

@@ -53,10 +53,10 @@ void describe(Visitor& v, StudyConfig& c) {
          "`lockstep predict --hardware`");
 }
 
-enum class LrRule { as_given, fixed, linear, square_root, legw };
+enum class DeriveRule { as_given, fixed, linear, square_root, legw };
 
 struct DeriveConfig {
-  LrRule lr_rule = LrRule::as_given;
+  DeriveRule lr_rule = DeriveRule::as_given;
   double lr_base = 0.1;
   std::int64_t lr_base_batch = 32;
 };

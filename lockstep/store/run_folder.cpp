@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/file.h"
@@ -57,6 +58,16 @@ void keep_below(const fs::path& file, std::int64_t limit) {
       kept += line;
     begin = end;
   }
+  write_file(file, kept);
+}
+
+void keep_json_below(const fs::path& file, std::int64_t step) {
+  if (!fs::exists(file)) return;
+  std::istringstream lines(whole_lines(file));
+  std::string kept;
+  for (std::string line; std::getline(lines, line);)
+    if (Json::parse(line).at("step").get<std::int64_t>() < step)
+      kept += line + "\n";
   write_file(file, kept);
 }
 
@@ -113,7 +124,16 @@ void RunFolder::append(std::span<const StepSample> steps,
   append_text(path_ / "epochs.csv", to_lines(epochs));
 }
 
+void RunFolder::append_lines(const char* name, const std::string& head,
+                             const std::string& lines) {
+  if (lines.empty()) return;
+  const bool begins = !fs::exists(path_ / name) && !head.empty();
+  append_text(path_ / name, (begins ? head + "\n" : "") + lines);
+}
+
 void RunFolder::rewind(std::int64_t step, std::int64_t epoch) {
+  if (fs::exists(path_ / "noise.csv")) keep_below(path_ / "noise.csv", step);
+  keep_json_below(path_ / "decisions.jsonl", step);
   keep_below(path_ / "steps.csv", step);
   keep_below(path_ / "comm.csv", step);
   keep_below(path_ / "epochs.csv", epoch);

@@ -34,6 +34,10 @@ class RunFolder {
   void append(std::span<const StepSample> steps,
               std::span<const CommSample> messages,
               std::span<const EpochSample> epochs);
+  // Lines at the end of a file that only some runs have; `head` begins a new
+  // one. noise.csv and decisions.jsonl: rewind() knows them.
+  void append_lines(const char* name, const std::string& head,
+                    const std::string& lines);
   // Forgets rows of that step and later, and of that epoch and later: a run
   // that was cut off goes on from its checkpoint and repeats nothing.
   void rewind(std::int64_t step, std::int64_t epoch);

@@ -8,6 +8,7 @@
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/strategy/buckets.h"
+#include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
 #include "lockstep/strategy/pass.h"
@@ -34,12 +35,15 @@ class Ddp final : public Strategy {
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     send_buffers();
+    norms_ = input.norms;
     StepOutcome outcome =
         run_passes(context_, input, [this] { buckets_.arm(); });
     buckets_.finish();
+    if (norms_) end_sent(*norms_, input);
     context_.recorder.cut(Span::backward);
     messages_.wait();
     context_.recorder.cut(Span::exposed_comm);
+    if (norms_) norms_->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
     context_.recorder.cut(Span::optim);
     return outcome;
@@ -56,6 +60,8 @@ class Ddp final : public Strategy {
   }
 
   void send_bucket(std::size_t bucket) {
+    if (norms_ && context_.group.size() > 1)
+      norms_->add_sent(buckets_.grads(bucket));
     messages_.start(
         buckets_planned_[bucket], static_cast<std::int64_t>(bucket),
         {.op = Collective::all_reduce, .tensor = buckets_.grads(bucket)});
@@ -67,6 +73,7 @@ class Ddp final : public Strategy {
   std::vector<Message> buckets_planned_;
   Buckets buckets_;
   Messages messages_;
+  GradNorms* norms_ = nullptr;  // of the step under way
 };
 
 }  // namespace

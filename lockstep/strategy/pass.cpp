@@ -9,6 +9,7 @@
 #include "lockstep/optim/clip.h"
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/flat_params.h"
+#include "lockstep/strategy/grad_norms.h"
 
 namespace lockstep {
 namespace {
@@ -89,6 +90,8 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
     if (i + 1 == end && before_last) before_last();
     // A whole batch needs no weight, and 1.0 * x is not free.
     (share == 1.0 ? loss : loss * share).backward();
+    if (input.norms != nullptr && context.group.size() == 1)
+      input.norms->add_pass(context.params, pass.samples, share, i + 1 < end);
     context.recorder.cut(Span::backward);
   }
   return outcome;
@@ -102,6 +105,13 @@ void broadcast_from_0(const StrategyContext& context,
   if (!buffers.empty())
     context.group.run(
         {.op = Collective::broadcast, .tensor = buffers.values()});
+}
+
+void end_sent(GradNorms& norms, const StepInput& input) {
+  std::int64_t samples = 0;
+  for (const Batch& pass : input.passes) samples += pass.samples;
+  norms.end_sent(samples, static_cast<double>(samples) /
+                              static_cast<double>(input.global_samples));
 }
 
 double clip(const StrategyContext& context) {

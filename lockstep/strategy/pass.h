@@ -37,6 +37,9 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
 void broadcast_from_0(const StrategyContext& context,
                       const FlatBuffers& buffers);
 
+// This rank's part of a measured step: the sum of its passes.
+void end_sent(GradNorms& norms, const StepInput& input);
+
 // What the update multiplies gradients by so that their norm stays within
 // train.clip_norm; 1 when there is no limit.
 double clip(const StrategyContext& context);

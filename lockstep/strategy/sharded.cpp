@@ -16,6 +16,7 @@
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/strategy/buckets.h"
+#include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
 #include "lockstep/strategy/pass.h"
@@ -60,12 +61,18 @@ class Sharded final : public Strategy {
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     send_buffers();
+    norms_ = input.norms;
     StepOutcome outcome =
         run_passes(context_, input, [this] { buckets_.arm(); });
     buckets_.finish();
+    if (norms_) end_sent(*norms_, input);
     context_.recorder.cut(Span::backward);
     messages_.wait();
     context_.recorder.cut(Span::exposed_comm);
+    if (norms_)
+      for (const OwnedRange& r : ranges_of(context_.group.rank()))
+        norms_->add_whole(context_.params.grads().narrow(0, r.begin, r.numel),
+                          /*shared=*/true);
     optimizer.step(input.lr, clip_over_ranks());
     context_.recorder.cut(Span::optim);
     for (std::size_t b = 0; b < buckets_.size(); ++b) send_values(b);
@@ -128,6 +135,7 @@ class Sharded final : public Strategy {
 
   void send_grads(std::size_t bucket) {
     const at::Tensor whole = buckets_.grads(bucket);
+    if (norms_ && context_.group.size() > 1) norms_->add_sent(whole);
     const Part mine = part(bucket, context_.group.rank());
     messages_.start(grads_planned_[bucket], static_cast<std::int64_t>(bucket),
                     {.op = Collective::reduce_scatter,
@@ -206,6 +214,7 @@ class Sharded final : public Strategy {
   Buckets buckets_;
   Messages messages_;
   Optimizer* optimizer_ = nullptr;
+  GradNorms* norms_ = nullptr;  // of the step under way
 };
 
 }  // namespace

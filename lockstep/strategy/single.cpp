@@ -3,7 +3,9 @@
 #include "lockstep/strategy/single.h"
 
 #include "lockstep/measure/recorder.h"
+#include "lockstep/optim/flat_params.h"
 #include "lockstep/optim/optimizer.h"
+#include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/pass.h"
 
 namespace lockstep {
@@ -18,6 +20,7 @@ class Single final : public Strategy {
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     StepOutcome outcome = run_passes(context_, input);
+    if (input.norms) input.norms->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
     context_.recorder.cut(Span::optim);
     return outcome;

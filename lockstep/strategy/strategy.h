@@ -20,6 +20,7 @@ namespace lockstep {
 
 class Device;
 class FlatParams;
+class GradNorms;
 class Group;
 class Optimizer;
 class Recorder;
@@ -32,6 +33,8 @@ struct StepInput {
   double lr = 0;
   std::int64_t step = 0;  // of the run
   bool last = false;      // of the epoch or the run
+  // Filled in by a step that measures its noise; null otherwise.
+  GradNorms* norms = nullptr;
 };
 
 // Sums over this rank's samples, still on the device: reading them is the

@@ -48,18 +48,18 @@ std::string derive_lr(PointConfig& c) {
   const double lr = c.derive.lr_base;
   const auto base = static_cast<double>(c.derive.lr_base_batch);
   switch (c.derive.lr_rule) {
-    case LrRule::as_given:
+    case DeriveRule::as_given:
       return "";
-    case LrRule::fixed:
+    case DeriveRule::fixed:
       c.run.optim.lr = lr;
       return "fixed";
-    case LrRule::linear:
+    case DeriveRule::linear:
       c.run.optim.lr = linear_lr(lr, base, batch);
       return "linear";
-    case LrRule::square_root:
+    case DeriveRule::square_root:
       c.run.optim.lr = square_root_lr(lr, base, batch);
       return "square_root";
-    case LrRule::legw: {
+    case DeriveRule::legw: {
       const Legw rule = legw(lr, c.run.optim.warmup_epochs, base, batch);
       c.run.optim.lr = rule.lr;
       c.run.optim.warmup_epochs = rule.warmup_epochs;

@@ -13,10 +13,10 @@ Share share_of_epoch(const Session& s) {
   const std::vector<std::int64_t> order = epoch_order(
       s.data.train->size(), static_cast<std::uint64_t>(s.config.train.seed),
       s.at.epoch, s.config.data.reshuffle);
-  return share_of(order, {.global_batch = global_batch(s.config),
+  return share_of(order, {.global_batch = s.batch.size.global,
                           .ranks = s.config.comm.ranks,
                           .rank = s.group.rank(),
-                          .passes = s.config.batch.accumulate,
+                          .passes = s.batch.size.passes,
                           .begin = s.at.done});
 }
 
@@ -31,8 +31,7 @@ std::uint64_t epoch_seed(const Session& s) {
 BatchSource::BatchSource(const Session& s)
     : resident_(s.resident),
       share_(share_of_epoch(s)),
-      steps_(
-          steps_left(s.data.train->size(), global_batch(s.config), s.at.done)) {
+      steps_(steps_left(s.data.train->size(), s.batch.size.global, s.at.done)) {
   if (resident_ == nullptr)
     loader_.emplace(
         *s.data.train, share_,

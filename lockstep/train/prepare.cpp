@@ -16,8 +16,12 @@
 #include "lockstep/plan/work_plan.h"
 #include "lockstep/store/samples_csv.h"
 #include "lockstep/store/trace.h"
+#include "lockstep/train/adaptive_batch.h"
+#include "lockstep/train/batch_record.h"
 #include "lockstep/train/evaluate.h"
 #include "lockstep/train/machine.h"
+#include "lockstep/train/noise_log.h"
+#include "lockstep/train/pilot.h"
 #include "lockstep/train/tensor_file.h"
 
 namespace lockstep {
@@ -66,9 +70,9 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
 }
 
 RunConfig complete(const RunConfig& config, const DataSplit& data) {
-  if (config.batch.mode != BatchMode::fixed || config.batch.noise_every > 0)
-    throw Error(Fault::config, "batch.mode", "only a fixed batch trains yet",
-                "set batch.mode=fixed and batch.noise_every=0");
+  check_noise(config);
+  check_decisions(config);
+  check_pilot(config, data);
   RunConfig out = config;
   const std::int64_t classes = data.train->shape().classes;
   const bool text = config.model.kind == ModelKind::gpt;
@@ -145,6 +149,7 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   const std::filesystem::path& path = s.folder->path();
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");
   record.summary = summarise(steps, read_epochs(path / "epochs.csv"));
+  put_batch_summary(record.summary, s, steps);
   if (s.config.measure.trace)
     write_trace(path / "trace.json", steps, read_comm(path / "comm.csv"));
   if (ending == Ending::done && s.config.train.probabilities &&

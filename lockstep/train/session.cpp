@@ -111,7 +111,8 @@ std::int64_t global_batch(const RunConfig& config) {
 
 TrainState state_of(Session& s, const StrategyState& strategy) {
   return {optimizer_part(s.optimizer), strategy_part(s.strategy, strategy),
-          random_part(s.device), position_part(s), totals_part(s.totals)};
+          random_part(s.device),       position_part(s),
+          totals_part(s.totals),       batch_part(s.batch)};
 }
 
 Json identity_of(const RunConfig& config) {

@@ -18,6 +18,7 @@
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/strategy/strategy.h"
+#include "lockstep/train/batch_state.h"
 #include "lockstep/train/train_state.h"
 
 namespace lockstep {
@@ -51,11 +52,14 @@ struct Session {
   RunFolder* folder;             // rank 0's; null elsewhere
   const std::atomic<int>& stop;  // a signal's number once one came
 
+  BatchState batch = {};
   Position at = {};
   EpochTotals totals = {};
   double best_accuracy = -1;
-  double lr = 0;         // of the last step
-  double elapsed_s = 0;  // training time before this process began
+  double lr = 0;                 // of the last step
+  double elapsed_s = 0;          // training time before this process began
+  std::int64_t until_epoch = 0;  // a trial's end; 0: the settings'
+  std::vector<EpochSample>* rows = nullptr;  // where a trial's epochs go
 };
 
 // Samples of all ranks in a full step.

@@ -8,11 +8,14 @@
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/progress.h"
-#include "lockstep/optim/schedule.h"
 #include "lockstep/strategy/pass.h"
+#include "lockstep/train/adaptive_batch.h"
 #include "lockstep/train/batch_source.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/evaluate.h"
+#include "lockstep/train/learning_rate.h"
+#include "lockstep/train/noise_log.h"
+#include "lockstep/train/pilot.h"
 #include "lockstep/train/step_log.h"
 #include "lockstep/train/stop_vote.h"
 
@@ -22,17 +25,44 @@ namespace {
 double total_epochs(const Session& s) {
   if (s.config.train.steps == 0)
     return static_cast<double>(s.config.train.epochs);
-  return static_cast<double>(s.config.train.steps * global_batch(s.config)) /
+  const std::int64_t batch = s.config.batch.mode == BatchMode::adaptive
+                                 ? global_batch(s.config)
+                                 : s.batch.size.global;
+  return static_cast<double>(s.config.train.steps * batch) /
          static_cast<double>(s.data.train->size());
 }
 
+// An adaptive batch counts epochs by what samples are worth at the base batch.
+bool counts_progress(const Session& s) {
+  return s.config.batch.mode == BatchMode::adaptive;
+}
+
+double epochs_behind(const Session& s) {
+  const auto size = static_cast<double>(s.data.train->size());
+  if (counts_progress(s)) return s.batch.progress / size;
+  return static_cast<double>(s.at.epoch) +
+         static_cast<double>(s.at.done) / size;
+}
+
 bool finished(const Session& s) {
+  if (s.until_epoch > 0 && s.at.epoch >= s.until_epoch) return true;
   if (s.config.train.steps > 0) return s.at.step >= s.config.train.steps;
+  if (counts_progress(s))
+    return epochs_behind(s) >= static_cast<double>(s.config.train.epochs);
   return s.at.epoch >= s.config.train.epochs;
 }
 
+// Whether the next step, of so many samples, is the run's last.
+bool is_last(const Session& s, std::int64_t samples) {
+  if (s.config.train.steps > 0) return s.at.step + 1 >= s.config.train.steps;
+  if (!counts_progress(s)) return false;
+  const double after = s.batch.progress + progress_of(s, samples);
+  return after >= static_cast<double>(s.config.train.epochs) *
+                      static_cast<double>(s.data.train->size());
+}
+
 // Measured rows of all ranks to disk, sums to the epoch's totals.
-void flush(Session& s, StepLog& log) {
+void flush(Session& s, StepLog& log, NoiseLog& noise) {
   const std::vector<StepResult> results = log.drain();
   std::vector<double> losses;
   for (const StepResult& result : results) losses.push_back(result.loss);
@@ -43,6 +73,8 @@ void flush(Session& s, StepLog& log) {
     s.totals.busy_s += step.forward_s + step.backward_s + step.optim_s;
     s.totals.timed_s += step.step_s;
   }
+  keep_times(s.batch, mine.steps);
+  noise.drain(s);
   const Recorder::Samples all = gather_samples(s.group, mine);
   if (s.folder != nullptr) s.folder->append(all.steps, all.messages, {});
 }
@@ -60,6 +92,12 @@ void checkpoint(Session& s, bool best) {
                   *s.model.module, state_of(s, state));
 }
 
+// What steps leave behind until the next flush.
+struct Logs {
+  StepLog steps;
+  NoiseLog noise;
+};
+
 // The samples of one step of this rank, pass by pass.
 struct Loaded {
   std::vector<Batch> passes;
@@ -68,7 +106,7 @@ struct Loaded {
 
 Loaded load_step(const Session& s, BatchSource& source) {
   Loaded out;
-  for (std::int64_t i = 0; i < s.config.batch.accumulate; ++i) {
+  for (std::int64_t i = 0; i < s.batch.size.passes; ++i) {
     Batch batch = source.next();
     out.samples += batch.samples;
     out.predictions += batch.targets.numel();
@@ -78,20 +116,23 @@ Loaded load_step(const Session& s, BatchSource& source) {
 }
 
 StepOutcome train_step(Session& s, std::vector<Batch> passes,
-                       std::int64_t global_samples, bool last) {
+                       std::int64_t global_samples, bool last,
+                       GradNorms* norms) {
   s.recorder.cut(Span::data);
   for (Batch& batch : passes)
     batch = to_device(batch, s.device.torch(), s.config.train);
   s.recorder.cut(Span::copy);
-  const double epoch = static_cast<double>(s.at.epoch) +
-                       static_cast<double>(s.at.done) /
-                           static_cast<double>(s.data.train->size());
-  s.lr = learning_rate(s.config.optim, epoch, total_epochs(s));
+  s.lr = learning_rate_at(
+      s.config.optim, {.epoch = epochs_behind(s),
+                       .total_epochs = total_epochs(s),
+                       .global_batch = static_cast<double>(s.batch.size.global),
+                       .gain = s.batch.gain});
   return s.strategy.step({.passes = std::move(passes),
                           .global_samples = global_samples,
                           .lr = s.lr,
                           .step = s.at.step,
-                          .last = last},
+                          .last = last,
+                          .norms = norms},
                          s.optimizer);
 }
 
@@ -110,23 +151,31 @@ std::int64_t weighed(const Session& s, const Loaded& loaded,
 
 // One step, from asking for its samples to the moved position.
 // True when the ranks agreed to stop after it.
-bool advance(Session& s, BatchSource& source, StepLog& log, StopVote& vote,
-             bool last) {
+bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
+             bool last_of_epoch) {
   const double begin = now_s();
   s.recorder.begin_step(s.at.step, s.at.epoch);
   vote.begin();
   Loaded loaded = load_step(s, source);
   const double ready = now_s();
   const std::int64_t global =
-      std::min(global_batch(s.config), s.data.train->size() - s.at.done);
-  log.add(
-      train_step(s, std::move(loaded.passes), weighed(s, loaded, global), last),
-      loaded.samples, loaded.predictions);
+      std::min(s.batch.size.global, s.data.train->size() - s.at.done);
+  const bool last = last_of_epoch || is_last(s, global);
+  GradNorms* norms = nullptr;
+  if (measures_noise(s, global)) {
+    norms = logs.noise.next(s.at.step);
+    if (s.group.size() == 1)
+      loaded.passes = in_halves(std::move(loaded.passes));
+  }
+  logs.steps.add(train_step(s, std::move(loaded.passes),
+                            weighed(s, loaded, global), last, norms),
+                 loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
   // Time read while a GPU still works would be the host's alone.
   if (last) s.device.synchronize();
   s.totals.seconds += now_s() - ready;
   s.totals.seconds_with_loading += now_s() - begin;
+  s.batch.progress += progress_of(s, global);
   ++s.at.step, s.at.done += global;
   return vote.end();
 }
@@ -137,22 +186,27 @@ Ending train_epoch(Session& s) {
   std::int64_t steps = source.steps();
   if (s.config.train.steps > 0)
     steps = std::min(steps, s.config.train.steps - s.at.step);
-  StepLog log(steps, s.device.torch());
+  Logs logs{StepLog(steps, s.device.torch()), {}};
   std::optional<Progress> bar;
   if (s.group.rank() == 0)
     bar.emplace(fmt::format("epoch {}", s.at.epoch + 1), s.data.train->size(),
                 "samples");
   StopVote vote(s.group, s.recorder, s.stop);
   bool stop = false;
-  for (std::int64_t i = 0; i < steps && !stop; ++i) {
-    stop = advance(s, source, log, vote, i + 1 == steps);
+  for (std::int64_t i = 0; i < steps && !stop && !finished(s); ++i) {
+    stop = advance(s, source, logs, vote, i + 1 == steps);
     if (bar) bar->update(s.at.done);
-    if (due(s.config.store.every_steps, s.at.step) && !epoch_done(s)) {
-      flush(s, log);
+    if (epoch_done(s)) break;
+    if (due(s.config.store.every_steps, s.at.step)) {
+      flush(s, logs.steps, logs.noise);
       checkpoint(s, false);
     }
+    if (stop || finished(s) || !decision_due(s)) continue;
+    flush(s, logs.steps, logs.noise);
+    // Steps of another size come from another source.
+    if (decide(s)) break;
   }
-  flush(s, log);
+  flush(s, logs.steps, logs.noise);
   return stop ? Ending::interrupted : Ending::done;
 }
 
@@ -164,7 +218,7 @@ EpochSample row_of(Session& s) {
           .train_accuracy = static_cast<double>(t.correct) /
                             static_cast<double>(t.predictions),
           .lr = s.lr,
-          .global_batch = global_batch(s.config),
+          .global_batch = s.batch.size.global,
           .peak_memory_bytes = s.device.peak_memory_bytes(),
           .device_busy = t.timed_s > 0 ? t.busy_s / t.timed_s : std::nan(""),
           .seconds = t.seconds,
@@ -198,6 +252,7 @@ void finish_epoch(Session& s) {
   s.totals = {};
   if (s.group.rank() == 0) say(row);
   if (s.folder != nullptr) s.folder->append({}, {}, std::span(&row, 1));
+  if (s.rows != nullptr) s.rows->push_back(row);
   const bool best =
       s.config.store.keep_best && row.val_accuracy > s.best_accuracy;
   if (best) s.best_accuracy = row.val_accuracy;
@@ -208,8 +263,10 @@ void finish_epoch(Session& s) {
 }  // namespace
 
 Ending train(Session& s) {
+  if (run_pilot(s) == Ending::interrupted) return Ending::interrupted;
   s.device.reset_peak_memory();
   while (!finished(s)) {
+    if (decision_due(s)) decide(s);
     const Ending ending = train_epoch(s);
     if (epoch_done(s) || finished(s)) finish_epoch(s);
     if (ending == Ending::interrupted && !finished(s)) {

@@ -75,6 +75,27 @@ TEST(RunConfig, ContradictionsAreRefused) {
             std::string::npos);
 }
 
+TEST(RunConfig, BatchAndRateContradictionsAreRefused) {
+  const auto refused = [](const Sets& sets, const std::string& word) {
+    EXPECT_NE(error_of(kBatch, sets).find(word), std::string::npos)
+        << error_of(kBatch, sets);
+  };
+  refused({"optim.lr_rule=linear"}, "optim.base_batch");
+  refused({"optim.warmup_from=base"}, "before optim.lr_rule");
+  refused({"optim.schedule=range", "optim.lr=1e-7"}, "range_from");
+  refused({"optim.kind=lamb", "optim.momentum=0.9"}, "optim.beta1");
+  refused({"optim.kind=lars", "comm.ranks=2", "strategy.kind=sharded"},
+          "whole tensors");
+  refused({"batch.mode=adaptive", "optim.kind=lars"}, "mode=fixed");
+  refused({"batch.mode=adaptive", "optim.lr_rule=linear", "optim.base_batch=8"},
+          "AdaScale");
+  refused({"batch.mode=information"}, "batch.candidates");
+  refused({"batch.mode=information", "batch.candidates=8,8.5"},
+          "not a number of samples");
+  refused({"batch.candidates=8,16"}, "mode=information");
+  refused({"batch.decisions=d.jsonl"}, "mode=adaptive");
+}
+
 TEST(RunConfig, EveryFieldIsNamedOnceAndExplained) {
   RunConfig c;
   std::set<std::string> names;
