@@ -10,7 +10,10 @@
 
 #include "lockstep/batch/information.h"
 #include "lockstep/batch/special.h"
+#include "lockstep/core/csv.h"
 #include "lockstep/core/error.h"
+#include "lockstep/core/file.h"
+#include "lockstep/core/text.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -26,18 +29,26 @@ struct Stored {
   RunRecord record;
   std::vector<EpochSample> epochs;
   std::vector<StepSample> steps;
+  std::vector<double> noise_scale;  // along the run, where it was measured
   bool done = false, diverged = false;
 };
+
+// Where its runs are.
+fs::path root_of(const fs::path& study) {
+  return fs::is_directory(study / "runs") ? study / "runs" : study;
+}
 
 std::vector<fs::path> run_folders(const fs::path& study) {
   if (!fs::is_directory(study))
     throw Error(Fault::config, study.string(), "is not a folder");
-  const fs::path runs = study / "runs";
   std::vector<fs::path> out;
-  for (const auto& entry :
-       fs::directory_iterator(fs::is_directory(runs) ? runs : study))
-    if (fs::is_regular_file(entry.path() / "epochs.csv"))
-      out.push_back(entry.path());
+  // A study's are runs/<point>/<repeat>, a plain folder's one level up.
+  for (auto at = fs::recursive_directory_iterator(root_of(study));
+       at != fs::recursive_directory_iterator(); ++at) {
+    const bool is_run = fs::is_regular_file(at->path() / "epochs.csv");
+    if (is_run) out.push_back(at->path());
+    if (is_run || at.depth() > 0) at.disable_recursion_pending();
+  }
   std::ranges::sort(out);
   if (out.empty())
     throw Error(Fault::config, study.string(), "holds no run with epochs.csv",
@@ -46,13 +57,28 @@ std::vector<fs::path> run_folders(const fs::path& study) {
   return out;
 }
 
-Stored read_run(const fs::path& path) {
+// A value that is not finite says that none was known yet.
+std::vector<double> read_noise(const fs::path& file) {
+  std::vector<double> out;
+  if (!fs::exists(file)) return out;
+  const Csv csv =
+      parse_csv(read_file(file, Fault::store), file.string(), Fault::store);
+  const std::size_t column = csv.required("noise_scale", Fault::store);
+  for (const CsvRow& row : csv.rows) {
+    const auto value = parse_number<double>(row.cells[column]);
+    if (value && std::isfinite(*value)) out.push_back(*value);
+  }
+  return out;
+}
+
+Stored read_run(const fs::path& path, const fs::path& study) {
   const RunFolder folder = RunFolder::open(path);
-  Stored run{.name = path.filename().string(),
+  Stored run{.name = path.lexically_relative(root_of(study)).string(),
              .config = folder.config(),
              .record = {},
              .epochs = read_epochs(path / "epochs.csv"),
-             .steps = {}};
+             .steps = {},
+             .noise_scale = read_noise(path / "noise.csv")};
   run.done = folder.done();
   if (fs::exists(path / "record.json"))
     run.record = read_record(path / "record.json");
@@ -149,6 +175,7 @@ BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
   run.lr = stored.config.optim.lr;
   run.diverged = stored.diverged;
   run.step_s = median_step_s(stored);
+  run.noise_scale = stored.noise_scale;
   double time_s = 0;
   for (const EpochSample& e : stored.epochs) {
     if (!std::isfinite(e.train_loss)) break;
@@ -204,7 +231,7 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   BatchRuns out;
   std::vector<Stored> kept;
   for (const fs::path& path : run_folders(study)) {
-    Stored run = read_run(path);
+    Stored run = read_run(path, study);
     if (const std::string why = reason_against(run); !why.empty())
       out.notes.push_back(fmt::format("{} left out: {}", run.name, why));
     else

@@ -44,6 +44,7 @@ struct Bench {
             make_strategy({config, model, params, *device, ranks, recorder})) {
     strategy->share_out(optimizer);
     strategy->start();
+    optimizer.state();  // takes its memory before sizes are tried
   }
 
   std::unique_ptr<Device> device;
@@ -78,6 +79,8 @@ Batch samples_of(Bench& b, std::int64_t samples) {
 
 // Forward and backward of this rank alone: nothing is sent.
 bool fits_here(Bench& b, std::int64_t samples) {
+  // Given back on the way out: to tell the others takes some memory too.
+  const std::vector<char> reserve(1 << 20);
   try {
     const Batch batch = samples_of(b, samples);
     const at::Tensor logits = forward(b.model, batch.inputs, b.config.train);
@@ -138,6 +141,16 @@ bool plan_fits(const Bench& b, std::int64_t samples, std::int64_t memory) {
          memory;
 }
 
+// The limit is over a process: one of its ranks sets it, for the trial alone.
+// Whole steps may start threads, which have no other way out.
+bool fits_everywhere(Bench& b, std::int64_t samples, std::int64_t memory) {
+  std::optional<MemoryLimit> limit;
+  const bool mine = b.group.backend() != "threads" || b.group.rank() == 0;
+  if (memory > 0 && mine) limit.emplace(memory);
+  agree(b.group, true);
+  return !any_of(b.group, !fits_here(b, samples));
+}
+
 // One size on all ranks: the plan, then each rank alone, then whole steps.
 TriedBatch try_size(Bench& b, std::int64_t samples, std::int64_t memory,
                     bool timed) {
@@ -149,7 +162,7 @@ TriedBatch try_size(Bench& b, std::int64_t samples, std::int64_t memory,
     return out;
   }
   b.device->reset_peak_memory();
-  out.fits = !any_of(b.group, !fits_here(b, samples));
+  out.fits = fits_everywhere(b, samples, memory);
   b.params.zero_grads();
   if (!out.fits) {
     out.note = "out of memory";
@@ -279,16 +292,12 @@ FoundBatch find_batch(const RunConfig& config, const FindOptions& options,
   Bench b(config, group);
   FoundBatch out;
   const std::int64_t memory = agree(group, memory_of(b, options));
-  {
-    std::optional<MemoryLimit> limit;
-    if (memory > 0 && group.rank() == 0) limit.emplace(memory);
-    grow(b, out, memory, (1 - kNoiseTime) * options.seconds);
-    if (!out.tried.front().fits)
-      throw Error(Fault::device, b.config.train.device,
-                  "one sample a rank does not fit: " + out.ended,
-                  "use a smaller model, or a device with more memory");
-    if (!out.tried.back().fits) refine(b, out, memory);
-  }
+  grow(b, out, memory, (1 - kNoiseTime) * options.seconds);
+  if (!out.tried.front().fits)
+    throw Error(Fault::device, b.config.train.device,
+                "one sample a rank does not fit: " + out.ended,
+                "use a smaller model, or a device with more memory");
+  if (!out.tried.back().fits) refine(b, out, memory);
   measure_noise(b, out, kNoiseTime * options.seconds);
   judge(b, out);
   return out;

@@ -47,17 +47,17 @@ class BatchModes(unittest.TestCase):
                 with self.subTest(name):
                     plain = self.train(folder, name + "0", *more)
                     noisy = self.train(folder, name + "1", *more,
-                                       "batch.noise_every=4")
+                                       "batch.noise_every=2")
                     self.assertEqual(losses(plain), losses(noisy))
                     self.assertFalse((plain / "noise.csv").exists())
                     measured = rows(noisy, "noise.csv")
                     self.assertGreater(len(measured), 2)
                     for row in measured:
-                        self.assertEqual(int(row["step"]) % 4, 0)
+                        self.assertEqual(int(row["step"]) % 2, 0)
                         self.assertGreater(float(row["part_sq"]),
                                            float(row["whole_sq"]) * 0.5)
                     said = record(noisy)["summary"]["noise_scale"]
-                    self.assertEqual(said["every_steps"], 4)
+                    self.assertEqual(said["every_steps"], 2)
                     self.assertEqual(said["samples"], len(measured))
 
     def test_a_rank_alone_measures_by_halves(self):
