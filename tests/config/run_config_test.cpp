@@ -96,6 +96,14 @@ TEST(RunConfig, BatchAndRateContradictionsAreRefused) {
   refused({"batch.decisions=d.jsonl"}, "mode=adaptive");
 }
 
+TEST(RunConfig, AutoIsSingleOnOneRankAndDdpOnMore) {
+  const RunConfig config = parse_config(kBatch, "recipe", Sets{"comm.ranks=2"});
+  EXPECT_EQ(word(config, "strategy.kind"), "auto");
+  EXPECT_EQ(resolved(config.strategy.kind, 1), StrategyKind::single);
+  EXPECT_EQ(resolved(config.strategy.kind, 2), StrategyKind::ddp);
+  EXPECT_EQ(resolved(StrategyKind::sharded, 1), StrategyKind::sharded);
+}
+
 TEST(RunConfig, EveryFieldIsNamedOnceAndExplained) {
   RunConfig c;
   std::set<std::string> names;

@@ -92,6 +92,24 @@ TEST(Recorder, CommunicationIsTheUnionOfItsMessages) {
   EXPECT_EQ(samples.messages.size(), 3U);
 }
 
+TEST(Recorder, WaitingWhileNothingMovesIsForALateRank) {
+  FakeTime time;
+  Recorder recorder(0, time.source(), {});
+  recorder.begin_step(0, 0);
+  time.now = 10, recorder.cut(Span::backward);
+  // Begins in backward, pauses from 12 to 15, ends before the waiting does.
+  for (const auto& [begin, end] : {std::pair(8.0, 12.0), std::pair(15.0, 19.0)})
+    recorder.message({},
+                     [=](CommSample& m) { m.begin_s = begin, m.end_s = end; });
+  time.now = 20, recorder.cut(Span::exposed_comm);
+  recorder.end_step(1);
+  const auto samples = recorder.collect(std::vector{0.0});
+  EXPECT_EQ(samples.steps[0].comm_s, 8);
+  EXPECT_EQ(samples.steps[0].exposed_comm_s, 6);
+  EXPECT_EQ(samples.steps[0].wait_s, 4);
+  EXPECT_EQ(samples.messages[1].end_s, 19);
+}
+
 TEST(Recorder, OffRecordsNothingAndAsksNoClock) {
   FakeTime time;
   Recorder recorder(0, time.source(), {.record = false});

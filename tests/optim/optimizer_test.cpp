@@ -168,6 +168,37 @@ TEST(Optimizer, HasNoStateWhenTheRuleNeedsNone) {
   EXPECT_TRUE(Optimizer({.lr = 0.1}, params, *device).state().empty());
 }
 
+TEST(Optimizer, PartsOnSeveralRanksAddUpToTheWholeToTheBit) {
+  for (const OptimKind kind :
+       {OptimKind::sgd, OptimKind::adam, OptimKind::adamw}) {
+    const OptimConfig config{.kind = kind,
+                             .momentum = kind == OptimKind::sgd ? 0.9 : 0,
+                             .weight_decay = 0.1,
+                             .decay_norm_and_bias = false};
+    const auto device = open_device("cpu");
+    Tiny whole_module, first_module, second_module;
+    FlatParams whole(whole_module), first(first_module), second(second_module);
+    Optimizer all(config, whole, *device), a(config, first, *device),
+        b(config, second, *device);
+    a.own({{2, 5, 0}, {11, 3, 5}});
+    b.own({{0, 2, 0}, {7, 4, 2}, {14, 1, 6}});
+    EXPECT_FALSE(a.owns_all());
+    for (int step = 0; step < 3; ++step) {
+      for (FlatParams* params : {&whole, &first, &second})
+        set_grads(*params, step);
+      all.step(0.1), a.step(0.1), b.step(0.1);
+    }
+    for (const int i : {2, 6, 11, 13})
+      EXPECT_TRUE(at::equal(whole.values()[i], first.values()[i])) << i;
+    for (const int i : {0, 1, 7, 10, 14})
+      EXPECT_TRUE(at::equal(whole.values()[i], second.values()[i])) << i;
+    // What is another rank's was neither updated nor left with a gradient.
+    EXPECT_FLOAT_EQ(first.values()[0].item<float>(), std::sin(1.0F));
+    EXPECT_EQ(first.grads().abs().sum().item<float>(), 0);
+    for (const auto& [name, state] : a.state()) EXPECT_EQ(state.numel(), 8);
+  }
+}
+
 TEST(Clip, LeavesShortGradientsAlone) {
   EXPECT_EQ(clip_scale(0.5, 1), 1);
   EXPECT_EQ(clip_scale(5, 0), 1);

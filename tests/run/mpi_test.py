@@ -9,7 +9,7 @@ import time
 import unittest
 
 from running import (BIN, Folder, epoch_results, lockstep, losses, record,
-                     wait_for_steps)
+                     spoil_checkpoints, wait_for_steps)
 
 MPIRUN = os.environ.get("LOCKSTEP_MPIRUN", "mpirun")
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
@@ -54,30 +54,37 @@ class Mpi(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
 
 
-class Killed(unittest.TestCase):
-    def kill_rank_1(self, folder, run, options, settings):
-        """Kills rank 1 in training; the launcher's code and output."""
-        pids = folder.path / "pids"
+class Lost(unittest.TestCase):
+    def lose(self, folder, how, settings=()):
+        """Starts two ranks that say how they left, does `how` to them once
+        they train, and gives what they said."""
+        run, pids = folder.path / "run", folder.path / "pids"
         pids.mkdir()
         process = subprocess.Popen(
             command("sh", "-c", TELL, "sh", BIN, "train", folder.recipe,
-                    "--out", run, *SHARE, "--set", "train.epochs=2000",
-                    *settings, options=options),
+                    "--out", run, *SHARE, "--set", "train.epochs=5000",
+                    *settings, options=["--enable-recovery"]),
             env={**ENV, "PIDS": str(pids)}, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True)
         wait_for_steps(run, 20, process)
-        os.kill(int((pids / "1").read_text()), signal.SIGKILL)
-        out, _ = process.communicate(timeout=120)
-        return process.returncode, out
+        how(run, pids)
+        return process.communicate(timeout=120)[0]
 
-    def test_the_survivor_leaves_with_5_where_the_launcher_lets_it_live(self):
+    def test_the_survivor_of_a_killed_rank_leaves_with_5(self):
         with Folder() as folder:
             begin = time.monotonic()
-            _, out = self.kill_rank_1(
-                folder, folder.path / "run", ["--enable-recovery"],
+            out = self.lose(
+                folder, lambda _, pids: os.kill(
+                    int((pids / "1").read_text()), signal.SIGKILL),
                 ["--set", "comm.deadline_s=2"])
             self.assertIn("rank 0 left with 5", out)
             self.assertLess(time.monotonic() - begin, 60)
+
+    def test_a_rank_whose_checkpoint_fails_makes_the_others_leave_with_5(self):
+        with Folder() as folder:
+            out = self.lose(folder, lambda run, _: spoil_checkpoints(run))
+            self.assertIn("rank 0 left with 6", out)
+            self.assertIn("rank 1 left with 5", out)
 
     def test_under_plain_mpirun_the_last_checkpoint_resumes(self):
         with Folder() as folder:

@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from running import (Folder, epoch_results, lockstep, losses, record, rows,
-                     start, wait_for_steps)
+                     spoil_checkpoints, start, wait_for_steps)
 
 TWO = ["--ranks", "2", "--set", "batch.per_rank=6"]
 
@@ -159,6 +159,18 @@ class GoingOn(unittest.TestCase):
                         float(results[2]["train_loss"]),
                         float(rows(whole, "epochs.csv")[2]["train_loss"]),
                         places=4)
+
+
+class Lost(unittest.TestCase):
+    def test_a_checkpoint_that_fails_ends_every_rank_with_its_own_code(self):
+        with Folder() as folder:
+            run = folder.path / "run"
+            process = start("train", folder.recipe, "--out", run, *TWO,
+                            "--set", "train.epochs=5000")
+            wait_for_steps(run, 20, process)
+            spoil_checkpoints(run)
+            self.assertEqual(process.wait(timeout=60), 6)
+            self.assertEqual(record(run)["status"], "failed")
 
 
 class Emulated(unittest.TestCase):

@@ -98,6 +98,12 @@ def wait_for_steps(run, count, process, deadline_s=60):
         time.sleep(0.01)
 
 
+def spoil_checkpoints(run):
+    """A file is where the checkpoints' folder was: the next one must fail."""
+    (run / "checkpoint").rename(run / "moved")
+    (run / "checkpoint").write_text("")
+
+
 def kill(process):
     process.send_signal(signal.SIGKILL)
     process.wait()
