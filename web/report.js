@@ -82,6 +82,7 @@
   }
   function findings() {
     const parts = [["speedups", "Speed-ups, with communication measured directly and by subtraction"],
+      ["shares", "Shares of a step, bandwidth against the link's peak, memory"],
       ["laws", "Laws of scaling, fitted; 95 % intervals"],
       ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],

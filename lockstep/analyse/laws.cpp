@@ -182,6 +182,7 @@ std::vector<LawFit> fit_laws(std::span<const SpeedupPoint> points,
 }
 
 std::vector<LawFit> fit_laws(const ScalingSeries& series) {
+  if (series.origin == Origin::predicted) return {};  // a model of a model
   std::vector<SpeedupPoint> points;
   const auto base = static_cast<double>(series.steps.front().ranks);
   for (const ScalingStep& s : series.steps)

@@ -41,7 +41,8 @@ struct SpeedupPoint {
 std::vector<LawFit> fit_laws(std::span<const SpeedupPoint> points,
                              std::span<const Law> laws);
 
-// Strong scaling: Amdahl and USL; weak: Gustafson and USL.
+// Strong scaling: Amdahl and USL; weak: Gustafson and USL. None for
+// predictions.
 std::vector<LawFit> fit_laws(const ScalingSeries& series);
 
 }  // namespace lockstep

@@ -45,7 +45,7 @@ void take_config(RunFacts& f, const Json& config) {
   f.device = text(train, "device"), f.precision = text(train, "precision");
   f.link = text(comm, "link");
   f.emulated = text(comm, "kind") == "emulated";
-  f.seed = whole(train, "seed");
+  f.seed = whole(train, "seed"), f.asked_steps = whole(train, "steps");
   f.lr = number(part(config, "optim"), "lr");
   f.ranks = std::max<std::int64_t>(1, whole(comm, "ranks"));
   const std::int64_t passes =
@@ -153,23 +153,37 @@ void take_messages(RunFacts& f) {
   f.bus_bytes_per_s = moved / seconds, f.peak_bus_bytes_per_s = best;
 }
 
+// A run that ends after so many steps may end within an epoch.
+std::int64_t whole_epochs(const RunFacts& f) {
+  const double each = f.steps_per_epoch();
+  return f.asked_steps > 0 && each > 0
+             ? static_cast<std::int64_t>(static_cast<double>(f.asked_steps) /
+                                         each)
+             : static_cast<std::int64_t>(f.epochs.size());
+}
+
 void take_epochs(RunFacts& f) {
   const fs::path file = f.path / "epochs.csv";
   if (fs::exists(file)) f.epochs = read_epochs(file);
-  std::vector<double> seconds;
+  std::vector<double> with, without;
   for (const EpochSample& e : f.epochs) {
     f.peak_memory_bytes =
         std::max(f.peak_memory_bytes, static_cast<double>(e.peak_memory_bytes));
     // The first epoch warms up.
-    if (e.epoch > f.epochs.front().epoch && e.seconds_with_loading > 0)
-      seconds.push_back(e.seconds_with_loading);
+    if (e.epoch == f.epochs.front().epoch || e.epoch >= whole_epochs(f))
+      continue;
+    if (e.seconds_with_loading > 0) with.push_back(e.seconds_with_loading);
+    if (e.seconds > 0) without.push_back(e.seconds);
   }
-  if (!seconds.empty()) {
-    f.epoch_s = quantile(std::move(seconds), 0.5);
-  } else if (f.timed() && f.steps_per_epoch() > 0) {
-    f.epoch_s = f.step.value * f.steps_per_epoch();
-    f.epoch_from_steps = true;
-  }
+  if (!with.empty()) f.epoch_s = quantile(std::move(with), 0.5);
+  if (!without.empty())
+    f.epoch_without_loading_s = quantile(std::move(without), 0.5);
+  if (f.epoch_s > 0 || !f.timed()) return;
+  f.epoch_s = f.step.value * f.steps_per_epoch();
+  f.epoch_without_loading_s =
+      (f.step.value - (std::isfinite(f.pieces.data_s) ? f.pieces.data_s : 0)) *
+      f.steps_per_epoch();
+  f.epoch_from_steps = f.epoch_s > 0;
 }
 
 }  // namespace

@@ -47,14 +47,16 @@ struct RunFacts {
   double bus_bytes_per_s = 0;  // of the run's messages, by their time
   double peak_bus_bytes_per_s = 0;                 // of its best message
   double peak_memory_bytes = 0, memory_bytes = 0;  // used, there
-  double epoch_s = 0;  // with loading; from steps where no epoch was whole
+  // An epoch of the whole data, with loading and without; from the median step
+  // where no epoch but the first was whole. 0: not known.
+  double epoch_s = 0, epoch_without_loading_s = 0;
   bool epoch_from_steps = false;
+  std::int64_t asked_steps = 0;  // it was to end there; 0: after its epochs
   std::vector<EpochSample> epochs = {};
   Json summary = Json::object();  // as its record holds it
   std::vector<std::string> notes = {};
 
   bool timed() const { return step.value > 0; }
-  // Seconds an epoch of the whole data takes at this step time.
   double steps_per_epoch() const;
 };
 

@@ -109,7 +109,11 @@ std::vector<ScalingSeries> scaling_of(const Study& study) {
     }
     for (auto& [key, points] : groups) {
       ScalingSeries series = series_of(study, kind, std::move(points));
-      if (series.steps.size() >= 2) out.push_back(std::move(series));
+      // A prediction is for one device and N: from 3 to 4 it says little.
+      const bool from_one = series.steps.front().ranks == 1;
+      if (series.steps.size() >= 2 &&
+          (from_one || series.origin != Origin::predicted))
+        out.push_back(std::move(series));
     }
   }
   return out;

@@ -51,6 +51,13 @@ StudyPoint point_of(const Study& study, const PointState& state) {
                    .hardware = {},
                    .arm = text(axes, "arm")};
   point.hardware = hardware_of(study, point.model);
+  // Nothing ran, so nothing of it is known.
+  const double none = std::nan("");
+  point.pieces = {none, none, none, none, none, none, none, none};
+  point.epoch_s = point.epoch_low_s = point.epoch_high_s = none;
+  point.samples_per_s = point.imbalance = point.bus_bytes_per_s = none;
+  point.peak_bus_bytes_per_s = point.peak_memory_bytes = none;
+  point.bytes_a_step = point.best_val_accuracy = none;
   point.ranks = std::max<std::int64_t>(1, whole(axes, "ranks"));
   point.global_batch = whole(axes, "global_batch");
   point.per_rank = whole(axes, "per_rank");

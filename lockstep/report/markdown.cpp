@@ -87,6 +87,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   for (const std::string& machine : study.machines)
     out += "- Machine: " + machine + "\n";
   add(out, "Speed-up", scaling_table(study, findings), page);
+  add(out, "Shares of a step, bandwidth, memory", shares_table(study), page);
   add(out, "Laws", laws_table(findings), page);
   add(out, "Saturation", saturation_table(findings), page);
   add(out, "Runs", runs_table(study, Width::screen), page);

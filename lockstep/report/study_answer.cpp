@@ -197,7 +197,7 @@ std::string what_would_change(const Study& study, const StudyPoint& p,
         " {} on a device is the largest batch measured: a larger one may be "
         "faster still.",
         largest);
-  out += fmt::format(" More than {} were not measured.", devices(most_ranks));
+  out += fmt::format(" Nothing beyond {} was measured.", devices(most_ranks));
   out += std::isfinite(p.best_val_accuracy)
              ? " A goal other than epoch time and accuracy, such as money, may "
                "change it too (`lockstep advise`)."

@@ -120,6 +120,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["points"] = rows_of(points_table(study));
   out["scaling"] = series_json(study, findings);
   out["speedups"] = rows_of(scaling_table(study, findings));
+  out["shares"] = rows_of(shares_table(study));
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
   out["claims"] = rows_of(claims_table(claims_of(study)));

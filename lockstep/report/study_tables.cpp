@@ -13,13 +13,6 @@ namespace {
 
 Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
-Cell summary_cell(const RunFacts& run, const char* field) {
-  const auto found = run.summary.find(field);
-  return found != run.summary.end() && found->is_number()
-             ? Cell(found->get<double>())
-             : Cell();
-}
-
 Column ms(const char* name, const char* title) {
   return {.name = name, .title = title, .unit = "(ms)", .show = scaled(1e3, 3)};
 }
@@ -90,15 +83,7 @@ double last_of(const RunFacts& run, double EpochSample::*field) {
   return run.epochs.empty() ? std::nan("") : run.epochs.back().*field;
 }
 
-double epoch_without_loading(const RunFacts& run) {
-  return run.epochs.empty() ? std::nan("") : run.epochs.back().seconds;
-}
-
 std::vector<Cell> run_row(const RunFacts& run) {
-  const auto or_else = [&](const char* field, double value) {
-    const Cell kept = summary_cell(run, field);
-    return std::holds_alternative<double>(kept) ? kept : cell(value);
-  };
   const double rate =
       run.timed() ? static_cast<double>(run.global_batch) / run.step.value
                   : std::nan("");
@@ -113,7 +98,8 @@ std::vector<Cell> run_row(const RunFacts& run) {
       static_cast<std::int64_t>(run.epochs.size()),
       run.timed() ? Cell(run.step.value) : Cell(),
       cell(rate),
-      or_else("median_epoch_s", epoch_without_loading(run)),
+      run.epoch_without_loading_s > 0 ? Cell(run.epoch_without_loading_s)
+                                      : Cell(),
       run.epoch_s > 0 ? Cell(run.epoch_s) : Cell(),
       cell(last_of(run, &EpochSample::train_accuracy)),
       cell(last_of(run, &EpochSample::val_accuracy)),
@@ -135,6 +121,14 @@ std::vector<Cell> run_row(const RunFacts& run) {
                          run.hardware, run.reason})
     row.push_back(std::move(more));
   return row;
+}
+
+// The words are for going from one device to N.
+Cell verdict_cell(const ScalingSeries& series, const ScalingStep& step) {
+  if (&step == &series.steps.front()) return std::string("base");
+  if (series.steps.front().ranks != 1) return Cell();
+  return std::string(
+      word(verdict_of(step.speedup.value, static_cast<double>(step.ranks))));
 }
 
 // A point that did not run, in the columns of a run.
@@ -249,16 +243,13 @@ Table scaling_table(const Study& study, const StudyFindings& findings) {
   for (const ScalingSeries& series : findings.scaling)
     for (const ScalingStep& s : series.steps) {
       const StudyPoint& p = study.points[s.point];
-      const double n = static_cast<double>(s.ranks) /
-                       static_cast<double>(series.steps.front().ranks);
       table.add(
           {std::string(series.kind == ScalingKind::weak ? "weak" : "strong"),
            series.model, series.strategy, std::string(word(p.origin)),
            series.batch, s.ranks, cell(p.step.value), cell(s.speedup.value),
            cell(s.speedup.low), cell(s.speedup.high), cell(s.efficiency.value),
-           n > 1 ? std::string(word(verdict_of(s.speedup.value, n)))
-                 : std::string("base"),
-           cell(p.pieces.exposed_comm_s), cell(s.comm_by_subtraction_s)});
+           verdict_cell(series, s), cell(p.pieces.exposed_comm_s),
+           cell(s.comm_by_subtraction_s)});
     }
   return table;
 }

@@ -26,5 +26,8 @@ Table points_table(const Study& study);
 Table scaling_table(const Study& study, const StudyFindings& findings);
 Table laws_table(const StudyFindings& findings);
 Table saturation_table(const StudyFindings& findings);
+// Compute, communication, input and waiting as shares of a step; bandwidth
+// against the link's peak; memory.
+Table shares_table(const Study& study);
 
 }  // namespace lockstep

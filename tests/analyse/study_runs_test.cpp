@@ -180,6 +180,8 @@ TEST(StudyRuns, TheLedgerNamesPointsThatAreNotForTiming) {
   EXPECT_EQ(at[4]->origin, Origin::correctness);
   EXPECT_EQ(at[8]->origin, Origin::predicted);
   EXPECT_EQ(at[8]->epoch_high_s, 0.19);
+  EXPECT_TRUE(std::isnan(at[8]->pieces.exposed_comm_s));
+  EXPECT_TRUE(std::isnan(at[2]->epoch_s));
   EXPECT_EQ(at[2]->why, "does not fit");
   EXPECT_THAT(read.notes, Contains(HasSubstr("does not fit")));
   EXPECT_THAT(read.notes, Contains(HasSubstr("1 of 4 points have not run")));
