@@ -57,11 +57,13 @@ BatchLimits limits_of(const Session& s) {
       .min_gain = b.min_gain};
 }
 
-// As often as the settings say, else as costs kNoiseCost.
+// As often as the settings say, else as costs kNoiseCost; the first samples,
+// which every decision waits for, sooner.
 std::int64_t noise_every(const Session& s) {
   if (s.config.batch.noise_every > 0) return s.config.batch.noise_every;
   const double cost = noise_cost(s.batch);
-  if (!std::isfinite(cost) || s.batch.measured_s.size() < 3)
+  if (!std::isfinite(cost) || s.batch.measured_s.size() < 3 ||
+      s.batch.noise.num_samples() < kLeastNoiseSamples)
     return s.batch.noise_every;
   return std::clamp(
       static_cast<std::int64_t>(std::ceil(std::max(cost, 0.0) / kNoiseCost)),
@@ -164,10 +166,11 @@ bool decide(Session& s) {
   s.batch.gain = choice.gain;
   s.batch.decided = s.at.step;
   ++s.batch.num_decisions, s.batch.num_changes += changed;
-  if (changed || choice.noise_every != s.batch.noise_every)
-    s.batch.measured_s.clear();
   s.batch.noise_every = choice.noise_every;
-  if (changed) s.batch.size = choice.size, s.batch.since = s.at.step;
+  if (changed) {
+    s.batch.size = choice.size, s.batch.since = s.at.step;
+    s.batch.measured_s.clear();
+  }
   if (s.folder != nullptr)
     s.folder->append_lines("decisions.jsonl", "", decision.dump() + "\n");
   if (changed && s.group.rank() == 0)

@@ -104,6 +104,22 @@ TEST(BatchRuns, ReadsCurvesStepsAndTimes) {
   EXPECT_EQ(runs.eval_examples, 1000);
 }
 
+TEST(BatchRuns, RunsOfASweepAreFoundWithTheNoiseTheyMeasured) {
+  const Study study;
+  study.add({.name = "point/1", .batch = 64});
+  study.add({.name = "point/2", .batch = 64, .seed = 1});
+  RunFolder folder = RunFolder::open(study.path() / "runs/point/2");
+  folder.append_lines("noise.csv", "step,noise_scale",
+                      "2,inf\n4,120.5\n6,130\n");
+  const BatchRuns runs = study.read();
+  ASSERT_EQ(runs.runs.size(), 2u);
+  EXPECT_EQ(runs.runs[0].name, "point/1");
+  EXPECT_TRUE(runs.runs[0].noise_scale.empty());
+  EXPECT_EQ(runs.runs[1].noise_scale, (std::vector<double>{120.5, 130}));
+  folder.rewind(5, 10);
+  EXPECT_EQ(study.read().runs.size(), 1u);  // no longer done
+}
+
 TEST(BatchRuns, RecordedInformationIsTakenWhenEveryRunHasIt) {
   const Study study;
   study.add({.name = "a", .information_share = 0.5});
