@@ -16,6 +16,8 @@ std::function<int()> export_run(Options& options);
 std::function<int()> find_batch(Options& options);
 std::function<int()> hardware(Options& options);
 std::function<int()> predict(Options& options);
+std::function<int()> probe(Options& options);
+std::function<int()> profile(Options& options);
 std::function<int()> serve(Options& options);
 std::function<int()> summary(Options& options);
 std::function<int()> report(Options& options);

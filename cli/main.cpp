@@ -46,6 +46,10 @@ constexpr std::array kCommands = {
             lockstep::cli::summary},
     Command{"predict", "what N devices would do, before the money is spent",
             lockstep::cli::predict},
+    Command{"probe", "measure this machine: rates, launches, links; normal?",
+            lockstep::cli::probe},
+    Command{"profile", "measure a recipe's model on one device, layer by layer",
+            lockstep::cli::profile},
     Command{"version", "versions of the program and what it was built with",
             lockstep::cli::version},
 };

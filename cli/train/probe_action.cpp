@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures this machine as `lockstep probe` asks.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/lists.h"
+#include "cli/probe_asked.h"
+#include "lockstep/comm/choose_group.h"
+#include "lockstep/comm/mpi_group.h"
+#include "lockstep/comm/thread_group.h"
+#include "lockstep/core/error.h"
+#include "lockstep/device/memory.h"
+#include "lockstep/hardware/presets.h"
+#include "lockstep/report/probe_table.h"
+#include "lockstep/train/probe.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr double kDeadline_s = 120;
+// Between two probes of one machine.
+constexpr double kProbeSpread = 0.15;
+
+Link link_of(std::vector<LinkCurve> curves, bool one_host) {
+  Link link;
+  link.name = one_host ? "this host's memory" : "between these hosts";
+  link.kind = one_host ? LinkKind::memory : LinkKind::network;
+  link.hop = one_host ? Hop::memory : Hop::net;
+  link.latency_s = curves.front().points.front().seconds;
+  link.spread = kProbeSpread;
+  link.curves = std::move(curves);
+  link.source = "lockstep probe";
+  tidy(link);
+  return link;
+}
+
+void take(const Link& more, std::optional<Link>& into) {
+  if (!into) {
+    into = more;
+    return;
+  }
+  into->curves.insert(into->curves.end(), more.curves.begin(),
+                      more.curves.end());
+}
+
+// One group: its ranks' link, and on rank 0 the device where it is the first.
+bool probe_group(Group& group, const ProbeAsked& asked, Hardware& out) {
+  const std::unique_ptr<Device> device = open_device(asked.device);
+  if (group.size() == 1) return true;
+  const Link link =
+      link_of(probe_link(group, device->torch()), on_one_host(group));
+  if (group.rank() != 0) return false;
+  take(link, out.cluster.inside);
+  out.cluster.devices_per_node =
+      std::max(out.cluster.devices_per_node, group.size());
+  return true;
+}
+
+// Whether this process is the one that speaks.
+bool probe_all(const ProbeAsked& asked, Hardware& out) {
+  const bool gpu = asked.device != "cpu";
+  const GroupChoice choice =
+      choose_group(CommKind::automatic, std::nullopt, find_launcher(), gpu);
+  const RankOptions options{.deadline_s = kDeadline_s,
+                            .threads = static_cast<int>(asked.threads)};
+  if (choice.kind == CommKind::mpi) {
+    if (!asked.ranks.empty())
+      throw Error(Fault::config, "--ranks", "contradicts the launcher",
+                  "leave it out: the job's ranks are the group");
+    bool first = false;
+    run_mpi_ranks(
+        options, [&](Group& group) { first = probe_group(group, asked, out); });
+    return first;
+  }
+  if (choice.kind != CommKind::threads)
+    throw Error(Fault::config, "probe", "times groups of threads or of MPI",
+                "run it without this launcher");
+  if (!asked.ranks.empty())
+    for (const std::int64_t ranks : numbers_of("--ranks", asked.ranks))
+      run_ranks(static_cast<int>(ranks), options,
+                [&](Group& group) { probe_group(group, asked, out); });
+  return true;
+}
+
+}  // namespace
+
+int run_probe(const ProbeAsked& asked) {
+  const Link* like = asked.link.empty() ? nullptr : &find_link(asked.link);
+  keep_freed_memory();
+  Hardware out;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  out.cluster.name = name;
+  if (!probe_all(asked, out)) return 0;
+  if (asked.threads > 0) at::set_num_threads(static_cast<int>(asked.threads));
+  const std::unique_ptr<Device> device = open_device(asked.device);
+  out.cluster.device = probe_device(*device);
+  out.host = device->info();
+  validate(out.cluster);
+  if (!asked.out.empty()) {
+    write_json(asked.out, to_json(out));
+    fmt::print(stderr, "# measured; hardware file written to {}\n", asked.out);
+  }
+  print(probe_table(out, match_device(out.cluster.device.name), like),
+        asked.format);
+  return 0;
+}
+
+}  // namespace lockstep::cli

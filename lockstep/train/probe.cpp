@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/train/probe.h"
+
+#include <ATen/ATen.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "lockstep/core/clock.h"
+#include "lockstep/core/error.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kEach_s = 0.25;  // time spent on a figure
+constexpr int kLeast = 5, kMost = 1000;
+
+constexpr std::int64_t kCpuSide = 1024, kGpuSide = 8192;         // of a matrix
+constexpr std::int64_t kCpuCopy = 64 << 20, kGpuCopy = 1 << 30;  // bytes
+constexpr int kTiny = 100;  // smallest operations timed together
+
+constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
+constexpr double kBytesEach = 128e6;  // sent for a point of a curve
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// Seconds of one call, the median of as many as fit.
+double time_of(Device& device, const std::function<void()>& work) {
+  for (int i = 0; i < 2; ++i) work();
+  device.synchronize();
+  std::vector<double> times;
+  const double until = now_s() + kEach_s;
+  while (std::ssize(times) < kLeast ||
+         (now_s() < until && std::ssize(times) < kMost)) {
+    const double begin = now_s();
+    work();
+    device.synchronize();
+    times.push_back(now_s() - begin);
+  }
+  return median(times);
+}
+
+double gemm_flops(Device& device, at::ScalarType type) {
+  const bool cpu = device.torch().is_cpu();
+  const std::int64_t n = cpu ? kCpuSide : kGpuSide;
+  const auto options = at::TensorOptions().dtype(type).device(device.torch());
+  const at::Tensor a = at::ones({n, n}, options), b = at::ones({n, n}, options);
+  at::Tensor c = at::empty({n, n}, options);
+  const double seconds = time_of(device, [&] { at::mm_out(c, a, b); });
+  return 2.0 * static_cast<double>(n * n * n) / seconds;
+}
+
+// Read once and written once.
+double copy_bytes_per_s(Device& device) {
+  const bool cpu = device.torch().is_cpu();
+  const std::int64_t bytes = cpu ? kCpuCopy : kGpuCopy;
+  const auto options =
+      at::TensorOptions().dtype(at::kByte).device(device.torch());
+  const at::Tensor from = at::ones({bytes}, options);
+  at::Tensor to = at::zeros({bytes}, options);
+  return 2.0 * static_cast<double>(bytes) /
+         time_of(device, [&] { to.copy_(from); });
+}
+
+double host_bytes_per_s(Device& device) {
+  const std::int64_t bytes = kCpuCopy;
+  const at::Tensor from =
+      at::ones({bytes}, at::TensorOptions().dtype(at::kByte)).pin_memory();
+  at::Tensor to = at::zeros(
+      {bytes}, at::TensorOptions().dtype(at::kByte).device(device.torch()));
+  return static_cast<double>(bytes) /
+         time_of(device, [&] { to.copy_(from, /*non_blocking=*/true); });
+}
+
+double launch_s(Device& device) {
+  at::Tensor one = at::zeros({1}, at::TensorOptions().device(device.torch()));
+  return time_of(device,
+                 [&] {
+                   for (int i = 0; i < kTiny; ++i) one.add_(1);
+                 }) /
+         kTiny;
+}
+
+// Rank 0's view; it is what every rank is told.
+double transfer_s(Group& group, const Call& call, int count) {
+  std::vector<double> times;
+  for (int i = 0; i < count + 2; ++i) {
+    const TransferHandle handle = group.start(call);
+    group.wait(handle);
+    const TransferTimes t = group.times(handle);
+    if (i >= 2) times.push_back(t.end_s - t.begin_s);
+  }
+  // As int64 nanoseconds: exact, whatever the group adds up in.
+  at::Tensor told = at::zeros({1}, at::kLong);
+  if (group.rank() == 0)
+    told.fill_(static_cast<std::int64_t>(median(times) * 1e9));
+  group.run({.op = Collective::broadcast, .tensor = told});
+  return std::max(1e-9, static_cast<double>(told.item<std::int64_t>()) * 1e-9);
+}
+
+}  // namespace
+
+DeviceSpec probe_device(Device& device) {
+  const Json info = device.info();
+  DeviceSpec out;
+  out.name = info.value("name", std::string("device"));
+  out.memory_bytes = info.value("memory_bytes", std::int64_t{0});
+  out.fp32_flops = gemm_flops(device, at::kFloat);
+  out.half_flops = gemm_flops(device, at::kBFloat16);
+  out.memory_bytes_per_s = copy_bytes_per_s(device);
+  out.kernel_floor_s = launch_s(device);
+  out.source = "lockstep probe, " + utc_now();
+  if (device.torch().is_cpu()) {
+    out.host_bytes_per_s = out.memory_bytes_per_s / 2;
+    return out;
+  }
+  device.allow_tf32(true);
+  out.tf32_flops = gemm_flops(device, at::kFloat);
+  device.allow_tf32(false);
+  out.host_bytes_per_s = host_bytes_per_s(device);
+  return out;
+}
+
+std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
+  std::vector<LinkCurve> out;
+  for (const auto& [call, op] :
+       {std::pair{Collective::all_reduce, CurveOp::all_reduce},
+        {Collective::broadcast, CurveOp::broadcast},
+        {Collective::reduce, CurveOp::reduce}}) {
+    LinkCurve& curve = out.emplace_back();
+    curve.ranks = group.size(), curve.op = op;
+    for (double bytes = kFirst_bytes; bytes <= kLast_bytes; bytes *= 4) {
+      const at::Tensor tensor =
+          at::zeros({static_cast<std::int64_t>(bytes / 4)},
+                    at::TensorOptions().dtype(at::kFloat).device(device));
+      const int count =
+          std::clamp(static_cast<int>(kBytesEach / bytes), kLeast, kMost / 5);
+      curve.points.push_back(
+          {bytes, transfer_s(group, {.op = call, .tensor = tensor}, count)});
+    }
+  }
+  return out;
+}
+
+bool on_one_host(Group& group) {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  const auto mine =
+      static_cast<std::int64_t>(std::hash<std::string>{}(name) % 1'000'003);
+  const at::Tensor sum = at::full({2}, mine, at::kLong);
+  sum[1] *= mine;
+  group.run({.op = Collective::all_reduce, .tensor = sum});
+  const auto n = static_cast<std::int64_t>(group.size());
+  return sum[0].item<std::int64_t>() == n * mine &&
+         sum[1].item<std::int64_t>() == n * mine * mine;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// `lockstep probe`: what this machine's device and the links of a group do,
+// measured, as the figures a hardware file holds.
+#pragma once
+
+#include <vector>
+
+#include "lockstep/comm/group.h"
+#include "lockstep/device/device.h"
+#include "lockstep/hardware/device_spec.h"
+#include "lockstep/hardware/link.h"
+
+namespace lockstep {
+
+// Products of matrices in each precision the device has, copies in its memory
+// and from the host, and the smallest operation. About two seconds.
+DeviceSpec probe_device(Device& device);
+
+// Collective. Time against size of all-reduce, broadcast and reduce on the
+// group's ranks, with tensors on `device`; the same on every rank.
+std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device);
+
+// Collective. Whether all ranks are on one host.
+bool on_one_host(Group& group);
+
+}  // namespace lockstep
