@@ -8,7 +8,9 @@
 #include "cli/commands.h"
 #include "cli/predict_table.h"
 #include "cli/what_if.h"
+#include "lockstep/core/file.h"
 #include "lockstep/report/predict_tables.h"
+#include "lockstep/report/speedup_svg.h"
 
 namespace lockstep::cli {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 struct Asked {
   WhatIf what_if;
   TableAsked table;
+  std::string figure;
   Format format = Format::text;
 };
 
@@ -27,6 +30,8 @@ int run(const Asked& asked) {
   std::fprintf(
       stderr, "# %s, predicted, not measured, from %s\n", subject.name.c_str(),
       subject.profile ? "its profile" : "its layers and the device's peaks");
+  if (!asked.figure.empty())
+    write_file(asked.figure, speedup_svg(subject, grid, points));
   if (asked.format != Format::text) {
     print(prediction_rows(subject, grid, points), asked.format);
     return 0;
@@ -42,6 +47,8 @@ int run(const Asked& asked) {
 std::function<int()> predict(Options& options) {
   auto asked = std::make_shared<Asked>();
   declare(options, asked->what_if);
+  options.value("--figure", asked->figure,
+                "also draw speed-up against ranks into this SVG");
   declare(options, asked->table);
   options.format(asked->format);
   return [asked] { return run(*asked); };

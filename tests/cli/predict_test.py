@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 from program import lockstep
 
@@ -102,6 +103,17 @@ class Predict(unittest.TestCase):
                 self.assertEqual(out.returncode, 2, out.stdout + out.stderr)
                 self.assertIn(words, out.stderr)
                 self.assertEqual(out.stdout, "")
+
+    def test_a_figure_has_a_curve_for_each_link_and_batch(self):
+        with tempfile.TemporaryDirectory() as folder:
+            figure = pathlib.Path(folder) / "speedup.svg"
+            out = lockstep("predict", "resnet50", "--device", "A100", "--link", "nvswitch-a100,pcie4-host",
+                           "--ranks", "1,2,4,8", "--batch", "16,64", "--figure", figure)
+            self.assertEqual(out.returncode, 0, out.stderr)
+            drawn = xml.etree.ElementTree.fromstring(figure.read_text())
+            lines = [e for e in drawn.iter() if e.tag.endswith("polyline")]
+            self.assertEqual([len(e.get("points").split()) for e in lines], [4] * 4)
+            self.assertIn("predicted", figure.read_text())
 
 
 if __name__ == "__main__":
