@@ -3,7 +3,7 @@
 # needs first (tools/setup.sh) and does nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-study test-asan test-tsan fuzz bench lint format dist clean
+.PHONY: help demo build reports test test-study test-asan test-tsan fuzz bench lint format dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ demo: build ## set up, build, train two models on spoken digits (at most 5 minut
 build: ## set up, then build/bin/lockstep
 	@tools/setup.sh study train
 	@tools/build.sh release lockstep_cli
+
+reports: build ## the HTML pages of what lies in results/, into build/reports
+	@tools/reports.sh
 
 test: ## set up, build everything, run all tests, then the study half alone (at most 25 minutes on 2 cores)
 	@tools/setup.sh study train

@@ -208,7 +208,7 @@ const Figures = (() => {
     if (!w || !w.messages.length) return null;
     const rows = [], colours = { data: 4, copy: 6, forward: 5, backward: 0, "exposed communication": 1, update: 2, "wait for others": 3 };
     const bar = (y, begin, end, i, shape, text, opacity) => rows.push({ type: "bar", orientation: "h", y: [y], base: [1e3 * begin],
-      x: [1e3 * (end - begin)], marker: { color: colour(i), opacity, pattern: { shape, fgcolor: dark ? "#12161b" : "#fff", size: 7, solidity: 0.25 } },
+      x: [1e3 * (end - begin)], marker: { color: colour(i), opacity, pattern: { shape, fillmode: "overlay", fgcolor: dark ? "#12161b" : "#fff", size: 7, solidity: 0.25 } },
       hovertemplate: text + "<extra></extra>", showlegend: false });
     for (const p of w.pieces)
       bar("step", p.begin_s, p.end_s, colours[p.name] ?? 6, p.name.startsWith("exposed") ? "/" : "", `${p.name}: ${seconds(p.end_s - p.begin_s)}`, 1);

@@ -141,6 +141,14 @@ class Page(unittest.TestCase):
         self.assertNotIn(True, self.chrome.evaluate(
             "[...document.querySelectorAll('.plot')].map(p => (p.getAttribute('aria-label') || '').length < 20)"))
 
+    def test_bars_are_filled_so_that_they_can_be_seen(self):
+        self.open()
+        # A pattern that replaces the colour leaves white lines on nothing.
+        modes = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].flatMap(p => p._fullData.filter(t => t.type === 'bar' && "
+            "t.marker.pattern.shape).map(t => t.marker.pattern.fillmode))")
+        self.assertEqual(set(modes), {"overlay"})
+
     def test_emulated_points_are_drawn_differently(self):
         self.open()
         dashes = self.chrome.evaluate(
