@@ -75,13 +75,19 @@ std::string sentence(const Study& study, const StudyPoint& p) {
   for (const StudyPoint& other : study.points)
     if (other.model == p.model && counts(other))
       ranks.insert(other.ranks), batches.insert(other.global_batch);
+  const std::string with =
+      p.strategy == "single" ? "" : fmt::format(" with {}", p.strategy);
+  if (ranks.size() == 1 && batches.size() == 1)
+    return fmt::format(
+        "{}: only one configuration was measured, {}{}. An epoch takes {}; "
+        "there is nothing to choose from yet.",
+        p.model, place(p), with, format_seconds(p.epoch_s));
   return fmt::format(
       "{}: train on {}{}. An epoch takes {}; measured with {} device count{} "
       "and {} batch size{}.",
-      p.model, place(p),
-      p.strategy == "single" ? "" : fmt::format(" with {}", p.strategy),
-      format_seconds(p.epoch_s), ranks.size(), ranks.size() == 1 ? "" : "s",
-      batches.size(), batches.size() == 1 ? "" : "s");
+      p.model, place(p), with, format_seconds(p.epoch_s), ranks.size(),
+      ranks.size() == 1 ? "" : "s", batches.size(),
+      batches.size() == 1 ? "" : "s");
 }
 
 // The best of another number of devices: what the choice is a choice against.
@@ -122,9 +128,12 @@ std::string how_sure(const Study& study, const StudyPoint& p,
         format_seconds(p.epoch_low_s), format_seconds(p.epoch_high_s),
         p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
   else
-    out =
-        fmt::format("Not sure: {} timed step{} give no interval; measure more.",
-                    p.step.count, p.step.count == 1 ? "" : "s");
+    out = fmt::format(
+        "Not sure: {}, so there is no interval.",
+        p.step.count > 100
+            ? fmt::format("of {} timed steps only the median was kept",
+                          p.step.count)
+            : fmt::format("too few timed steps ({})", p.step.count));
   if (const StudyPoint* other = rival(study, p, points))
     out += against(p, *other);
   else
