@@ -8,7 +8,7 @@ SHELL := /bin/bash
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build ## set up, build, train two models on spoken digits (at most 5 minutes after the build)
+demo: build ## set up, build, train two models, ask whether another device helps (5 minutes after the build)
 	@tools/demo.sh
 
 build: ## set up, then build/bin/lockstep

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "lockstep/batch/special.h"
+#include "lockstep/config/model_name.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -37,10 +38,20 @@ std::int64_t whole(const Json& object, const char* field) {
   return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
 }
 
+// Models of the `variable` family differ by their size alone.
+std::string name_of(const Json& model) {
+  const std::string kind = text(model, "kind");
+  if (kind != "variable") return kind;
+  ModelConfig config{.kind = ModelKind::variable};
+  config.variable_params = whole(model, "variable_params");
+  config.variable_flops = whole(model, "variable_flops");
+  return model_name(config);
+}
+
 void take_config(RunFacts& f, const Json& config) {
   const Json &batch = part(config, "batch"), &comm = part(config, "comm"),
              &train = part(config, "train");
-  f.model = text(part(config, "model"), "kind");
+  f.model = name_of(part(config, "model"));
   f.strategy = text(part(config, "strategy"), "kind");
   f.device = text(train, "device"), f.precision = text(train, "precision");
   f.link = text(comm, "link");

@@ -229,8 +229,7 @@ StudyRecipe parse_study(const std::string& toml, const std::string& name) {
     throw Error(Fault::config, name, "has no [grid]: it is no study",
                 "train one run with `lockstep train " + name + "`");
   StudyRecipe out;
-  PointConfig base;
-  std::vector<Field> fields = fields_of(base);
+  std::vector<Field> fields = fields_of(out.base);
   FieldLister lister("study", fields);
   describe(lister, out.study);
   apply_sections(recipe, fields, std::array<std::string, 2>{"grid", "exclude"});
@@ -238,7 +237,7 @@ StudyRecipe parse_study(const std::string& toml, const std::string& name) {
   const auto grids = tables_of(recipe, "grid");
   check_size(recipe, grids);
   check_reserved(recipe, out.study, grids);
-  out.places = places_of(base, grids);
+  out.places = places_of(out.base, grids);
   exclude(recipe, out.places);
   name_all(out.places);
   out.varied = varied_of(out.places);

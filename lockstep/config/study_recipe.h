@@ -38,6 +38,7 @@ struct GridPlace {
 
 struct StudyRecipe {
   StudyConfig study;
+  PointConfig base;                 // what every place starts from
   std::vector<std::string> varied;  // names that differ between places
   std::vector<GridPlace> places;
 };

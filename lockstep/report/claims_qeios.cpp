@@ -184,6 +184,27 @@ Claim overfitting_is_the_devices(const Study& study) {
   return judged(source, claim, "furthest apart: " + text, worst > 0.05);
 }
 
+Claim augmentation(const Study& study) {
+  const std::string source = "seed 002, 3.1";
+  const std::string claim =
+      "flips, rotations and brightness prevent overfitting";
+  const auto off = by_batch(study, [](const RunFacts& r) {
+    return r.arm.find("flip=false") != std::string::npos;
+  });
+  const auto on = by_batch(study, fixed_arm);
+  for (const auto& [batch, without] : off) {
+    if (!on.contains(batch)) continue;
+    const Outcome& with = on.at(batch);
+    return judged(source, claim,
+                  fmt::format("batch {}: training less validation accuracy is "
+                              "{} without, {} with augmentation",
+                              batch, format_percent(without.gap),
+                              format_percent(with.gap)),
+                  with.gap < without.gap - kAccuracyGap);
+  }
+  return untested(source, claim, "needs one batch with and without");
+}
+
 Claim threshold(const Study& study) {
   const std::string source = "seed 002, 4.1";
   const std::string claim =
@@ -224,7 +245,8 @@ std::vector<Claim> qeios_claims(const Study& study) {
   std::vector<Claim> out;
   for (Claim (*make)(const Study&) :
        {several_are_faster, memory, best_is_64, small_is_slow, degraded_at_128,
-        overfitting_is_the_devices, threshold, information, data_set})
+        overfitting_is_the_devices, augmentation, threshold, information,
+        data_set})
     out.push_back(make(study));
   return out;
 }

@@ -19,7 +19,9 @@ constexpr const char* kClear = "\r\033[K";
 std::string place(const SweepBar::Count& c) {
   return fmt::format("[{}/{} points, {}/{} runs, {} left]", c.points_done,
                      c.points, c.runs_done, c.runs_done + c.runs_left,
-                     std::isfinite(c.left_s) ? format_seconds(c.left_s) : "?");
+                     c.runs_left == 0          ? "0 s"
+                     : std::isfinite(c.left_s) ? format_seconds(c.left_s)
+                                               : "?");
 }
 
 }  // namespace

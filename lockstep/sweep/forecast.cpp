@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "lockstep/config/model_name.h"
 #include "lockstep/core/error.h"
 #include "lockstep/hardware/hardware_file.h"
 #include "lockstep/predict/predict.h"
@@ -13,16 +14,8 @@
 namespace lockstep {
 namespace {
 
-// Models of one family differ by size: a fit keeps them apart.
-std::string model_label(const RunConfig& c) {
-  const std::string kind = word(c, "model.kind");
-  if (c.model.kind != ModelKind::variable) return kind;
-  return kind + " " + std::to_string(c.model.variable_params) + " " +
-         std::to_string(c.model.variable_flops);
-}
-
 EpochRun epoch_run(const RunConfig& c, double epoch_s) {
-  return {.model = model_label(c),
+  return {.model = model_name(c.model),
           .param_bytes = static_cast<double>(
               plan_work(with_own_sizes(c.model)).param_bytes()),
           .gpus = static_cast<int>(c.comm.ranks),

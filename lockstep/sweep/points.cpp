@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/batch/learning_rate_rules.h"
+#include "lockstep/config/model_name.h"
 
 namespace lockstep {
 namespace {
@@ -29,8 +30,10 @@ std::vector<std::string> id_names(const StudyRecipe& recipe) {
   for (const char* name : {"model.kind", "strategy.kind", "comm.ranks"})
     if (std::ranges::find(recipe.varied, name) != recipe.varied.end())
       out.push_back(name);
+  // The learning rate mostly goes with the model, and reads badly in a name.
   for (const std::string& name : recipe.varied)
-    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+    if (std::ranges::find(out, name) == out.end() && name != "optim.lr")
+      out.push_back(name);
   return out;
 }
 
@@ -69,6 +72,32 @@ std::string derive_lr(PointConfig& c) {
   return "";
 }
 
+// Settings that have an axis of their own, or follow from another.
+bool is_axis(const std::string& name) {
+  return name == "model.kind" || name.starts_with("model.variable_") ||
+         name == "strategy.kind" || name == "comm.ranks" ||
+         name.starts_with("batch.") || name == "train.seed" ||
+         name.starts_with("derive.") || name == "optim.lr";
+}
+
+// "linear, warmup_epochs=2": the rule, and what else the grid changes.
+std::string arm_of(const StudyRecipe& recipe, const GridPlace& place,
+                   const std::string& rule) {
+  PointConfig base = recipe.base;
+  const std::vector<Field> fields = fields_of(base);
+  std::string arm = rule;
+  for (const std::string& name : recipe.varied) {
+    if (is_axis(name)) continue;
+    const Field& field = find_field(fields, name);
+    const Json& value = place.settings[name];
+    if (std::visit([](const auto& v) { return Json(v); }, field.get()) == value)
+      continue;
+    arm += fmt::format("{}{}={}", arm.empty() ? "" : ", ", field.name,
+                       slug(value));
+  }
+  return arm;
+}
+
 // A timed run: a few steps, nothing beside them.
 void shorten(RunConfig& config, const StudyConfig& study) {
   config.train.steps = study.warmup_steps + study.timed_steps;
@@ -87,7 +116,9 @@ Point point_of(const StudyRecipe& recipe, std::size_t index) {
               .why = {}};
   PointConfig config = place.config;
   try {
-    point.arm = derive_lr(config);
+    const std::string rule = derive_lr(config);
+    if (!rule.empty()) point.settings["optim.lr"] = config.run.optim.lr;
+    point.arm = arm_of(recipe, place, rule);
     if (recipe.study.measure == StudyMeasure::time)
       shorten(config.run, recipe.study);
     // As the run will name it.
@@ -102,7 +133,6 @@ Point point_of(const StudyRecipe& recipe, std::size_t index) {
                 "leave it out with [[exclude]]" +
                     (e.hint().empty() ? "" : ", or: " + e.hint()));
   }
-  if (!point.arm.empty()) point.settings["optim.lr"] = config.run.optim.lr;
   point.config = std::move(config.run);
   return point;
 }
@@ -177,7 +207,7 @@ Json axes_of(const Point& point) {
   const RunConfig& c = point.config;
   const std::int64_t global = global_batch_of(c);
   return {
-      {"model", word(c, "model.kind")},
+      {"model", model_name(c.model)},
       {"strategy", word(c, "strategy.kind")},
       {"ranks", c.comm.ranks},
       {"global_batch", global},

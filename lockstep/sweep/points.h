@@ -19,7 +19,7 @@ std::string_view word(PointMode mode);
 struct Point {
   std::string id;  // "07-linear-ddp-2-100": place in the grid and what varies
   Json settings = Json::object();
-  std::string arm;  // the rule that derived the learning rate, or empty
+  std::string arm;  // how it differs from the recipe beside the axes, or empty
   RunConfig config;
   PointMode mode = PointMode::timed;
   std::string why;  // why it is not timed

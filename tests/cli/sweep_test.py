@@ -24,6 +24,7 @@ lr_base = 0.1
 lr_base_batch = 32
 lr_rule = "linear"
 [[grid]]
+strategy.kind = "single"
 batch.global = [20, 100]
 [[grid]]
 strategy.kind = "ddp"
@@ -73,7 +74,7 @@ class DryRun(unittest.TestCase):
         self.assertGreaterEqual(len(recipes), 10)
         for recipe in recipes:
             with self.subTest(recipe=recipe.name):
-                done = lockstep("sweep", recipe, "--dry-run", "--json")
+                done = lockstep("sweep", recipe, "--dry-run", "--json", "--hardware", "hgx-h200")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertGreater(len(json.loads(done.stdout)["rows"]), 3)
 
@@ -82,7 +83,7 @@ class DryRun(unittest.TestCase):
                 (RECIPE.replace("comm.ranks = [2, 4]", "comm.ranks = []"), "an empty list"),
                 (RECIPE.replace("comm.ranks = [2, 4]", "comm.rank = [2]"), "did you mean"),
                 (RECIPE.replace("comm.ranks = 4", "comm.ranks = 9"), "matches no point"),
-                (RECIPE.replace('strategy.kind = "ddp"', ""), "single trains on one rank"),
+                (RECIPE.replace('"ddp"', '"single"'), "single trains on one rank"),
                 (RECIPE.replace("[study]", "[studdy]"), "did you mean 'study'"),
                 ("[model]\nkind = \"linear\"\n", "has no [grid]"),
                 ("[grid]\nbatch.global = [1, 2\n", "study.toml:"),

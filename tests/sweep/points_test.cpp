@@ -44,9 +44,28 @@ TEST(Points, TheLearningRateFollowsTheGlobalBatch) {
   EXPECT_EQ(axes_of(p[1])["arm"], "linear");
 }
 
+TEST(Points, AnArmSaysHowItDiffersFromTheRecipe) {
+  const auto p = points(
+      "[optim]\nwarmup_epochs = 1.0\n[[grid]]\nbatch.global = [8, 16]\n"
+      "train.seed = [1, 2]\n[[grid]]\nbatch.global = 8\ndata.flip = true\n"
+      "derive.lr_rule = \"linear\"\noptim.warmup_epochs = 2.0\n");
+  EXPECT_EQ(p[0].arm, "");
+  EXPECT_EQ(p[4].arm, "linear, flip=true, warmup_epochs=2.0");
+}
+
+TEST(Points, ModelsOfOneFamilyAreToldApart) {
+  const auto p = points(
+      "[model]\nkind = \"variable\"\n[grid]\nbatch.global = 8\n"
+      "model.variable_params = [1000000, 1500000]\n");
+  EXPECT_EQ(axes_of(p[0])["model"], "variable 1M/2M");
+  EXPECT_EQ(axes_of(p[1])["model"], "variable 1500k/2M");
+}
+
 TEST(Points, OneThatCannotBeIsNamed) {
   try {
-    points("[grid]\nbatch.global = 8\ncomm.ranks = [1, 2]\n");
+    points(
+        "[strategy]\nkind = \"single\"\n[grid]\nbatch.global = 8\n"
+        "comm.ranks = [1, 2]\n");
     FAIL() << "two ranks of single";
   } catch (const Error& e) {
     EXPECT_EQ(std::string(e.what()),
