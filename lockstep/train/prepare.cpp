@@ -47,6 +47,22 @@ Json comm_json(const CommPlan& plan) {
   return Json{{"messages_a_step", plan.size()}, {"bytes_a_step", bytes}};
 }
 
+Json emulated_json(const CommConfig& comm) {
+  return Json{{"real_ranks", 1},
+              {"link", comm.link},
+              {"note",
+               "a message takes the time that the link model gives it, moves "
+               "nothing and takes no bandwidth from the computation"}};
+}
+
+// Every rank of an emulated cluster has samples; only the real one has rows.
+void count_emulated(Json& summary, const RunConfig& config) {
+  if (config.comm.kind != CommKind::emulated) return;
+  const auto rate = summary.find("samples_per_s");
+  if (rate != summary.end() && rate->is_number())
+    *rate = rate->get<double>() * static_cast<double>(config.comm.ranks);
+}
+
 Json versions_json() {
   Json out = Json::object();
   for (const auto& [part, text] : versions()) out[part] = text;
@@ -139,6 +155,8 @@ RunRecord begin_record(const RunConfig& config, const RunOptions& options,
   record.data = data.description;
   record.work = work_json(config);
   record.comm = comm_json(strategy.plan());
+  if (config.comm.kind == CommKind::emulated)
+    record.comm["emulated"] = emulated_json(config.comm);
   return record;
 }
 
@@ -150,6 +168,7 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");
   record.summary = summarise(steps, read_epochs(path / "epochs.csv"));
   put_batch_summary(record.summary, s, steps);
+  count_emulated(record.summary, s.config);
   if (s.config.measure.trace)
     write_trace(path / "trace.json", steps, read_comm(path / "comm.csv"));
   if (ending == Ending::done && s.config.train.probabilities &&

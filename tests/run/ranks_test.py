@@ -182,6 +182,8 @@ class Emulated(unittest.TestCase):
                             "comm.link=pcie3-host", "--set", "train.epochs=1")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(record(run)["backend"], "emulated")
+            self.assertIn("no bandwidth",
+                          record(run)["comm"]["emulated"]["note"])
             self.assertEqual({r["rank"] for r in rows(run, "steps.csv")},
                              {"0"})
             self.assertGreater(record(run)["summary"]["median_comm_s"], 1e-5)

@@ -15,6 +15,7 @@
 #include "lockstep/comm/thread_group.h"
 #include "lockstep/config/run_config.h"
 #include "lockstep/device/device.h"
+#include "lockstep/device/memory.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/optim/optimizer.h"
@@ -172,6 +173,7 @@ inline Ended train_rank(const Scene& scene, const std::vector<Batch>& batches,
 
 // What every rank ended with. A rank that is left behind keeps what it uses.
 inline std::vector<Ended> train(const Scene& scene) {
+  keep_freed_memory();
   const auto out = std::make_shared<std::vector<Ended>>(
       static_cast<std::size_t>(scene.ranks));
   run_ranks(scene.ranks, {.deadline_s = scene.deadline_s, .threads = 1},
