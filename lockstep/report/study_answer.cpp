@@ -16,6 +16,9 @@ namespace {
 
 using Points = std::vector<std::size_t>;
 
+// An interval whose ends are further apart than this makes nobody sure.
+constexpr double kSure = 1.25;
+
 bool counts(const StudyPoint& p) {
   return p.drawn() && p.epoch_s > 0 && p.origin == Origin::measured;
 }
@@ -124,7 +127,8 @@ std::string how_sure(const Study& study, const StudyPoint& p,
   std::string out;
   if (p.step.has_interval())
     out = fmt::format(
-        "95 % interval {} to {}, from {} timed steps in {} run{}.",
+        "{}95 % interval {} to {}, from {} timed steps in {} run{}.",
+        p.epoch_high_s > kSure * p.epoch_low_s ? "Not sure: " : "",
         format_seconds(p.epoch_low_s), format_seconds(p.epoch_high_s),
         p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
   else
