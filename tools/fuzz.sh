@@ -21,10 +21,12 @@ sources=(lockstep/core/*.cpp lockstep/config/*.cpp lockstep/hardware/*.cpp locks
          lockstep/predict/table_{row,facts,names,terms,model,interval,predict}.cpp lockstep/predict/verdict.cpp
          "$out"/study/embedded/*.cpp)
 object_of() { echo "$out/$(tr / _ <<<"$1").o"; }
+# Built anew when anything it could depend on is newer: few files, no depfiles.
+newest=$(git ls-files -z lockstep tests/fuzz tools/fuzz.sh | xargs -0 stat --format='%Y %n' | sort -n | tail -1 | cut -d' ' -f2-)
 compile() {
   local object
   object=$(object_of "$1")
-  [ "$object" -nt "$1" ] || "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$1" -o "$object"
+  [ "$object" -nt "$newest" ] || "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$1" -o "$object"
 }
 pids=()
 for source in "${sources[@]}" tests/fuzz/*_fuzz.cpp; do

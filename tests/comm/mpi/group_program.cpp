@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of an MPI job, for mpi_group_test.py: does what the first argument
-// says, leaves with 0 or with the code that the CLI gives the error.
+// One rank of an MPI job, for the scripts in tests/comm: does what the first
+// argument says, leaves with 0 or with the code that the CLI gives the error.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -71,6 +71,16 @@ void many(Group& g) {
   say(g, "ok");
 }
 
+void timed(Group& g) {
+  at::Tensor t = at::ones({2'000'000});
+  g.run({.op = Collective::barrier});
+  const TransferHandle handle =
+      g.start({.op = Collective::all_reduce, .tensor = t});
+  g.wait(handle);
+  const TransferTimes times = g.times(handle);
+  say(g, fmt::format("{:.6f}", times.end_s - times.begin_s));
+}
+
 void share(Group& g) {
   const bool same = agree(g, g.rank() == 0) && agree(g, 0.1 + g.rank()) == 0.1;
   const bool some = any_of(g, g.rank() == g.size() - 1) && !any_of(g, false);
@@ -96,6 +106,7 @@ void act(Group& g, const std::string& what) {
   if (what == "cases") return run_cases(g);
   if (what == "overlap") return overlap(g);
   if (what == "many") return many(g);
+  if (what == "timed") return timed(g);
   if (what == "share") return share(g);
   if (what == "differ") return differ(g);
   lose(g, what);
