@@ -30,16 +30,16 @@ if [ "${1:-}" = --inside ]; then
   until [ "$(readlink /proc/$second/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.05; done
   ip link add va type veth peer name vb
   ip link set vb netns "$second"
-  ip address add 10.77.0.1/24 dev va
+  ip address add 192.0.2.1/24 dev va
   ip link set va up
-  "${on_b[@]}" ip address add 10.77.0.2/24 dev vb
+  "${on_b[@]}" ip address add 192.0.2.2/24 dev vb
   "${on_b[@]}" ip link set vb up
   tc qdisc add dev va root tbf rate "$rate" burst 256kb latency 50ms
   "${on_b[@]}" tc qdisc add dev vb root tbf rate "$rate" burst 256kb latency 50ms
-  printf '127.0.0.1 localhost\n10.77.0.1 hosta\n10.77.0.2 hostb\n' > "$LOCKSTEP_HOSTS/hosts"
+  printf '127.0.0.1 localhost\n192.0.2.1 hosta\n192.0.2.2 hostb\n' > "$LOCKSTEP_HOSTS/hosts"
   mount --bind "$LOCKSTEP_HOSTS/hosts" /etc/hosts
   mpirun --host hosta:1,hostb:1 -n 2 --bind-to none --mca plm_rsh_agent "$script --on" \
-    --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 "$@"
+    --mca btl tcp,self --mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24 "$@"
   exit
 fi
 
