@@ -10,6 +10,7 @@
 #include <cmath>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "lockstep/batch/goodput.h"
 #include "lockstep/comm/agree.h"
@@ -90,6 +91,8 @@ bool fits_here(Bench& b, std::int64_t samples) {
     return false;
   } catch (const std::bad_alloc&) {
     return false;
+  } catch (const std::system_error&) {
+    return false;  // not even a thread's stack
   } catch (const c10::Error& e) {
     // LibTorch's own way to say that the CPU had no more.
     const std::string what = e.what();
@@ -148,7 +151,10 @@ bool fits_everywhere(Bench& b, std::int64_t samples, std::int64_t memory) {
   const bool mine = b.group.backend() != "threads" || b.group.rank() == 0;
   if (memory > 0 && mine) limit.emplace(memory);
   agree(b.group, true);
-  return !any_of(b.group, !fits_here(b, samples));
+  const bool fits = !any_of(b.group, !fits_here(b, samples));
+  limit.reset();
+  agree(b.group, true);  // nobody goes on under it
+  return fits;
 }
 
 // One size on all ranks: the plan, then each rank alone, then whole steps.
