@@ -104,6 +104,7 @@ void add_pass(CommPlan& out, const StrategyConfig& config,
               const ParamList& params, const StepShape& shape,
               std::int64_t pass) {
   const std::int64_t samples = share_of(shape.samples, shape.accumulate, pass);
+  if (samples == 0 && shape.samples > 0) return;  // fewer samples than passes
   Message share{.pass = pass, .route = Route::star};
   Message model{.pass = pass, .route = config.collective};
   const auto send = [&](Message& like, Collective op, Payload payload,
@@ -135,22 +136,17 @@ CommPlan plan_data_parallel(const StrategyConfig& config,
   return out;
 }
 
-// A BatchNorm over all ranks: each rank's count, mean and squares in forward,
-// two sums in backward, where the last layer comes first.
+// In backward the last layer comes first.
 void add_norms(CommPlan& out, const ParamList& params, const StepShape& shape) {
-  Message forward{.op = Collective::all_gather,
-                  .payload = Payload::norm_statistics,
-                  .phase = Phase::forward};
-  Message backward{.payload = Payload::norm_statistics};
+  const std::vector<std::int64_t>& channels = params.norm_channels;
   for (std::int64_t pass = 0; pass < shape.accumulate; ++pass) {
-    forward.pass = backward.pass = pass;
-    for (const std::int64_t channels : params.norm_channels) {
-      forward.bytes = shape.ranks * (2 * channels + 1) * kParamBytes;
-      add(out, forward);
+    for (const std::int64_t c : channels) {
+      out.push_back(norm_forward(c, shape.ranks));
+      out.back().pass = pass;
     }
-    for (std::size_t i = params.norm_channels.size(); i-- > 0;) {
-      backward.bytes = 2 * params.norm_channels[i] * kParamBytes;
-      add(out, backward);
+    for (std::size_t i = channels.size(); i-- > 0;) {
+      out.push_back(norm_backward(channels[i]));
+      out.back().pass = pass;
     }
   }
 }

@@ -79,4 +79,18 @@ CommPlan plan_hook(const StrategyConfig& config, const ParamList& params,
   return {};
 }
 
+Message norm_forward(std::int64_t channels, std::int64_t ranks) {
+  return {.op = Collective::all_gather,
+          .payload = Payload::norm_statistics,
+          .bytes = ranks * (2 * channels + 1) * kFloatBytes,
+          .phase = Phase::forward};
+}
+
+Message norm_backward(std::int64_t channels) {
+  return {.op = Collective::all_reduce,
+          .payload = Payload::norm_statistics,
+          .bytes = 2 * channels * kFloatBytes,
+          .phase = Phase::backward};
+}
+
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bucket of gradients becomes on the wire under a gradient hook. The
-// hooks in strategy/ take their sizes from here, so plan and message agree.
+// What a bucket of gradients becomes on the wire under a gradient hook, and
+// what a BatchNorm over all ranks sends. Those in strategy/ that send take
+// their sizes from here, so plan and message agree.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +23,10 @@ std::int64_t powersgd_columns(const StrategyConfig& config, std::int64_t numel,
 // shapes and `params` has none.
 CommPlan plan_hook(const StrategyConfig& config, const ParamList& params,
                    const Message& bucket, std::int64_t ranks);
+
+// What one BatchNorm over all ranks sends: in forward each rank's mean, sum of
+// squared deviations and count, in backward the sums of two gradients.
+Message norm_forward(std::int64_t channels, std::int64_t ranks);
+Message norm_backward(std::int64_t channels);
 
 }  // namespace lockstep

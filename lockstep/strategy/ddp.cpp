@@ -8,6 +8,7 @@
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/strategy/buckets.h"
+#include "lockstep/strategy/grad_hook.h"
 #include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
@@ -21,14 +22,18 @@ class Ddp final : public Strategy {
   explicit Ddp(const StrategyContext& context)
       : context_(context),
         buffers_(*context.model.module),
-        plan_(lockstep::plan(context.config.strategy,
-                             param_list(context.params, *context.model.module),
-                             {.ranks = context.group.size(),
-                              .accumulate = context.config.batch.accumulate})),
-        buckets_planned_(with_payload(plan_, Payload::gradients)),
-        buckets_(context.params, buckets_planned_,
-                 [this](std::size_t bucket) { send_bucket(bucket); }),
-        messages_(context.group, context.recorder) {}
+        list_(param_list(context.params, *context.model.module)),
+        plan_(plan_with(context.config.strategy)),
+        messages_(context.group, context.recorder),
+        hook_(make_grad_hook(
+            {.config = context.config.strategy,
+             .plan = plan_,
+             .params = context.params,
+             .group = context.group,
+             .messages = messages_,
+             .seed = static_cast<std::uint64_t>(context.config.train.seed)})),
+        buckets_(context.params, buckets_in(plan_),
+                 [this](std::size_t bucket) { send_bucket(bucket); }) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override { broadcast_from_0(context_, buffers_); }
@@ -41,7 +46,7 @@ class Ddp final : public Strategy {
     buckets_.finish();
     if (norms_) end_sent(*norms_, input);
     context_.recorder.cut(Span::backward);
-    messages_.wait();
+    hook_.finish();
     context_.recorder.cut(Span::exposed_comm);
     if (norms_) norms_->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
@@ -49,7 +54,27 @@ class Ddp final : public Strategy {
     return outcome;
   }
 
+  StrategyState save() override { return hook_.save(); }
+  void load(const StrategyState& state) override { hook_.load(state); }
+
+  Json account() const override {
+    const StrategyConfig& config = context_.config.strategy;
+    if (config.hook == HookKind::none) return Json::object();
+    StrategyConfig plain = config;
+    plain.hook = HookKind::none;
+    Json out = hook_.account();
+    out["kind"] = word(context_.config, "strategy.hook");
+    out["bytes_saved_a_step"] = bytes_of(plan_with(plain)) - bytes_of(plan_);
+    return Json{{"hook", out}};
+  }
+
  private:
+  CommPlan plan_with(const StrategyConfig& config) const {
+    return lockstep::plan(config, list_,
+                          {.ranks = context_.group.size(),
+                           .accumulate = context_.config.batch.accumulate});
+  }
+
   // Rank 0's running statistics count, as in a run of one rank.
   void send_buffers() {
     if (buffers_.empty()) return;
@@ -62,17 +87,16 @@ class Ddp final : public Strategy {
   void send_bucket(std::size_t bucket) {
     if (norms_ && context_.group.size() > 1)
       norms_->add_sent(buckets_.grads(bucket));
-    messages_.start(
-        buckets_planned_[bucket], static_cast<std::int64_t>(bucket),
-        {.op = Collective::all_reduce, .tensor = buckets_.grads(bucket)});
+    hook_.start(bucket);
   }
 
   StrategyContext context_;
   FlatBuffers buffers_;
+  ParamList list_;
   CommPlan plan_;
-  std::vector<Message> buckets_planned_;
-  Buckets buckets_;
   Messages messages_;
+  GradHook hook_;
+  Buckets buckets_;
   GradNorms* norms_ = nullptr;  // of the step under way
 };
 

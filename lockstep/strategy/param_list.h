@@ -10,6 +10,6 @@
 
 namespace lockstep {
 
-ParamList param_list(const FlatParams& params, const torch::nn::Module& module);
+ParamList param_list(const FlatParams& params, torch::nn::Module& module);
 
 }  // namespace lockstep

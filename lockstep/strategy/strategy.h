@@ -80,6 +80,10 @@ class Strategy {
   // another one.
   virtual StrategyState save() { return {}; }
   virtual void load(const StrategyState&) {}
+
+  // What it measured of itself, for the record's `comm`. After training; may
+  // wait for the device.
+  virtual Json account() const { return Json::object(); }
 };
 
 // Everything a strategy works with; all of it outlives the strategy.

@@ -166,6 +166,7 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   if (s.folder == nullptr) return;
   const std::filesystem::path& path = s.folder->path();
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");
+  record.comm.update(s.strategy.account());
   record.summary = summarise(steps, read_epochs(path / "epochs.csv"));
   put_batch_summary(record.summary, s, steps);
   count_emulated(record.summary, s.config);
