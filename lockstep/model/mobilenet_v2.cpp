@@ -2,19 +2,18 @@
 // MobileNetV2 with torchvision's names and its way of drawing weights. The plan
 // is plan/work_mobilenet_v2.cpp.
 #include <torch/nn/init.h>
-#include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 
+#include "lockstep/model/batch_norm.h"
 #include "lockstep/model/families.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
 namespace {
 
-using torch::nn::BatchNorm2d;
 using torch::nn::Conv2d;
 
 struct ConvSize {

@@ -3,18 +3,17 @@
 // made in torchvision's order, so the same seed gives the same weights. The
 // plan is plan/work_resnet.cpp.
 #include <torch/nn/init.h>
-#include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
+#include "lockstep/model/batch_norm.h"
 #include "lockstep/model/families.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
 namespace {
 
-using torch::nn::BatchNorm2d;
 using torch::nn::Conv2d;
 using torch::nn::Sequential;
 

@@ -40,11 +40,26 @@ void add(at::Tensor& total, const at::Tensor& part) {
   total = total.defined() ? total + part : part;
 }
 
-// One past the last pass that has samples.
-std::size_t end_of(const StepInput& input) {
+// A pass without samples is left out, unless other ranks wait for what its
+// BatchNorms have to say.
+bool runs(const StrategyContext& context, const Batch& pass) {
+  return pass.samples > 0 ||
+         (context.config.strategy.sync_batchnorm && context.group.size() > 1);
+}
+
+// One past the last pass that runs.
+std::size_t end_of(const StrategyContext& context, const StepInput& input) {
   std::size_t end = input.passes.size();
-  while (end > 0 && input.passes[end - 1].samples == 0) --end;
+  while (end > 0 && !runs(context, input.passes[end - 1])) --end;
   return end;
+}
+
+// The mean over no samples is no number; its gradient is none.
+at::Tensor loss_of(const StrategyContext& context, const at::Tensor& logits,
+                   const Batch& pass) {
+  if (pass.samples == 0) return logits.sum();
+  return lockstep::loss_of(logits, pass.targets,
+                           context.config.train.label_smoothing);
 }
 
 }  // namespace
@@ -75,15 +90,14 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
                        const std::function<void()>& before_last) {
   StepOutcome outcome;
   const TrainConfig& train = context.config.train;
-  const std::size_t end = end_of(input);
+  const std::size_t end = end_of(context, input);
   for (std::size_t i = 0; i < end; ++i) {
     const Batch& pass = input.passes[i];
-    if (pass.samples == 0) continue;
+    if (!runs(context, pass)) continue;
     const double share = static_cast<double>(pass.samples) /
                          static_cast<double>(input.global_samples);
     const at::Tensor logits = forward(context.model, pass.inputs, train);
-    const at::Tensor loss =
-        loss_of(logits, pass.targets, train.label_smoothing);
+    const at::Tensor loss = loss_of(context, logits, pass);
     add(outcome.loss_sum, loss.detach() * static_cast<double>(pass.samples));
     add(outcome.correct, count_correct(logits, pass.targets));
     context.recorder.cut(Span::forward);

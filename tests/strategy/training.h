@@ -109,6 +109,15 @@ inline std::vector<Batch> share(const Batch& all, int ranks, int rank,
   return out;
 }
 
+// What a rank is given of a step. Device 0 of data_parallel has it all.
+inline std::vector<Batch> passes_of(const Scene& scene, const Batch& all,
+                                    int rank) {
+  const std::int64_t passes = scene.config.batch.accumulate;
+  if (scene.config.strategy.kind != StrategyKind::data_parallel)
+    return share(all, scene.ranks, rank, passes);
+  return share(rank == 0 ? all : part(all, 0, 0), 1, 0, passes);
+}
+
 inline at::Tensor buffers_of(const torch::nn::Module& module) {
   std::vector<at::Tensor> flat;
   for (const at::Tensor& b : module.buffers())
@@ -156,8 +165,7 @@ inline Ended train_rank(const Scene& scene, const std::vector<Batch>& batches,
     const auto step = static_cast<std::int64_t>(i);
     if (scene.before_step) scene.before_step(group, step);
     recorder.begin_step(step, 0);
-    strategy->step({.passes = share(batches[i], group.size(), group.rank(),
-                                    scene.config.batch.accumulate),
+    strategy->step({.passes = passes_of(scene, batches[i], group.rank()),
                     .global_samples = batches[i].samples,
                     .lr = scene.config.optim.lr,
                     .step = step,
