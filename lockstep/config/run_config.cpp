@@ -66,6 +66,11 @@ void validate_mode(const RunConfig& c) {
         x != static_cast<double>(static_cast<std::int64_t>(x)))
       contradiction("batch.candidates",
                     fmt::format("{} is not a number of samples", x), "");
+  if ((adaptive || b.noise_every > 0) &&
+      c.strategy.kind == StrategyKind::data_parallel)
+    contradiction("batch.mode",
+                  "data_parallel sums gradients before their noise can be seen",
+                  "choose strategy.kind=ddp");
   if ((adaptive || b.noise_every > 0) && c.comm.kind == CommKind::emulated)
     contradiction("batch.mode", "noise is measured between real ranks",
                   "an emulated cluster has one: use comm.kind=threads");
@@ -77,9 +82,16 @@ void validate_strategy(const RunConfig& c) {
                   fmt::format("single trains on one rank, comm.ranks is {}",
                               c.comm.ranks),
                   "choose ddp or data_parallel");
-  if (c.strategy.hook != HookKind::none && c.strategy.kind != StrategyKind::ddp)
+  const bool ddp =
+      resolved(c.strategy.kind, c.comm.ranks) == StrategyKind::ddp ||
+      c.strategy.kind == StrategyKind::automatic;
+  if (c.strategy.hook != HookKind::none && !ddp)
     contradiction("strategy.hook", "makes the messages of ddp smaller",
                   "choose strategy.kind=ddp, or strategy.hook=none");
+  if (c.strategy.sync_batchnorm && c.strategy.kind == StrategyKind::local_sgd)
+    contradiction("strategy.sync_batchnorm",
+                  "ranks of local_sgd train alone between averages",
+                  "choose ddp, or leave it at false");
   if (c.comm.kind == CommKind::emulated && c.comm.link.empty())
     contradiction("comm.link", "an emulated cluster needs a link preset",
                   "`lockstep hardware list` names them");

@@ -5,20 +5,31 @@
 
 #include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"
+#include "lockstep/strategy/data_parallel.h"
 #include "lockstep/strategy/ddp.h"
 #include "lockstep/strategy/local_sgd.h"
 #include "lockstep/strategy/sharded.h"
 #include "lockstep/strategy/single.h"
+#include "lockstep/strategy/sync_batchnorm.h"
 
 namespace lockstep {
+namespace {
+
+// One rank's BatchNorm has all samples anyway.
+void synchronise_if_asked(const StrategyContext& context) {
+  const StrategyConfig& config = context.config.strategy;
+  if (!config.sync_batchnorm || context.group.size() == 1) return;
+  const bool central = config.kind == StrategyKind::data_parallel;
+  synchronise_batchnorm(
+      *context.model.module, context.group, context.recorder,
+      central ? NormSpans{Span::dp_forward, Span::dp_backward} : NormSpans{});
+}
+
+}  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const StrategyContext& context) {
   const RunConfig& config = context.config;
-  if (config.strategy.hook != HookKind::none || config.strategy.sync_batchnorm)
-    throw Error(Fault::config, "strategy",
-                "hook and sync_batchnorm can be planned and predicted, not "
-                "yet trained",
-                "leave both out");
+  synchronise_if_asked(context);
   switch (resolved(config.strategy.kind, context.group.size())) {
     case StrategyKind::automatic:
       break;
@@ -31,10 +42,7 @@ std::unique_ptr<Strategy> make_strategy(const StrategyContext& context) {
     case StrategyKind::local_sgd:
       return make_local_sgd(context);
     case StrategyKind::data_parallel:
-      throw Error(Fault::config, "strategy.kind",
-                  "'" + word(config, "strategy.kind") +
-                      "' can be planned and predicted, not yet trained",
-                  "train with strategy.kind=ddp");
+      return make_data_parallel(context);
   }
   throw Error(Fault::internal, "strategy.kind", "not a strategy");
 }

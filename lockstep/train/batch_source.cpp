@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/train/batch_source.h"
 
+#include <algorithm>
+
 #include "lockstep/core/error.h"
 #include "lockstep/data/random.h"
 #include "lockstep/data/resident.h"
@@ -9,15 +11,23 @@
 namespace lockstep {
 namespace {
 
+// Device 0 of data_parallel reads for all; the other replicas' batches are
+// empty.
 Share share_of_epoch(const Session& s) {
+  const bool central = s.config.strategy.kind == StrategyKind::data_parallel;
   const std::vector<std::int64_t> order = epoch_order(
       s.data.train->size(), static_cast<std::uint64_t>(s.config.train.seed),
       s.at.epoch, s.config.data.reshuffle);
-  return share_of(order, {.global_batch = s.batch.size.global,
-                          .ranks = s.config.comm.ranks,
-                          .rank = s.group.rank(),
-                          .passes = s.batch.size.passes,
-                          .begin = s.at.done});
+  Share share = share_of(order, {.global_batch = s.batch.size.global,
+                                 .ranks = central ? 1 : s.config.comm.ranks,
+                                 .rank = central ? 0 : s.group.rank(),
+                                 .passes = s.batch.size.passes,
+                                 .begin = s.at.done});
+  if (central && s.group.rank() > 0) {
+    share.samples.clear();
+    std::ranges::fill(share.batches, 0);
+  }
+  return share;
 }
 
 // Augmentation differs from epoch to epoch even where the order does not.

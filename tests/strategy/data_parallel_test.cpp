@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/strategy/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/comm/emulated_group.h"
+#include "lockstep/core/error.h"
+#include "tests/strategy/training.h"
+
+namespace lockstep {
+namespace {
+
+using testing::Ended;
+using testing::largest_difference;
+using testing::Scene;
+using testing::small_config;
+using testing::train;
+
+Ended one_rank(Scene scene) {
+  scene.config.strategy = {.kind = StrategyKind::single};
+  scene.config.batch.accumulate = 1;
+  scene.ranks = 1;
+  return train(scene).front();
+}
+
+Scene replicas(ModelKind model, int ranks) {
+  Scene out{.config = small_config(model, StrategyKind::data_parallel),
+            .ranks = ranks};
+  out.config.batch.global = out.batch;
+  return out;
+}
+
+// Sums of fp32 in another order: a few units in the last place a step.
+constexpr double kOrderOfSums = 2e-6;
+
+TEST(DataParallel, EndsWhereOneRankWithTheWholeBatchEnds) {
+  for (const OptimKind optim : {OptimKind::sgd, OptimKind::adam})
+    for (const ModelKind model : {ModelKind::variable, ModelKind::gpt}) {
+      Scene scene = replicas(model, 1);
+      scene.config.optim.kind = optim;
+      if (optim != OptimKind::sgd) scene.config.optim.momentum = 0;
+      // The last batch is smaller than the number of replicas.
+      scene.steps = 3, scene.batch = 5, scene.last_batch = 2;
+      const Ended whole = one_rank(scene);
+      for (const Route route : {Route::star, Route::ring})
+        for (const int ranks : {1, 2, 3, 4}) {
+          scene.ranks = ranks;
+          scene.config.strategy.collective = route;
+          const std::vector<Ended> ended = train(scene);
+          const double off =
+              largest_difference(ended.front().values, whole.values);
+          EXPECT_LE(off, ranks == 1 ? 0 : kOrderOfSums) << ranks;
+          // sync() brings the replicas up to device 0.
+          EXPECT_TRUE(at::equal(ended.front().values, ended.back().values));
+        }
+    }
+}
+
+TEST(DataParallel, AccumulatedPassesEndWhereTheWholeBatchEnds) {
+  Scene scene = replicas(ModelKind::variable, 3);
+  scene.config.batch.accumulate = 2;
+  // The last step has a sample for one of its two passes only.
+  scene.steps = 3, scene.batch = 7, scene.last_batch = 1;
+  EXPECT_LT(
+      largest_difference(train(scene).front().values, one_rank(scene).values),
+      kOrderOfSums);
+}
+
+TEST(DataParallel, StarAndCollectiveGiveTheSameBits) {
+  Scene scene = replicas(ModelKind::variable, 3);
+  const at::Tensor star = train(scene).front().values;
+  scene.config.strategy.collective = Route::ring;
+  EXPECT_TRUE(at::equal(star, train(scene).front().values));
+}
+
+// Replica 0 is the module itself: its share decides the running statistics,
+// as in PyTorch, and they survive the step.
+TEST(DataParallel, RunningStatisticsAreThoseOfDeviceZero) {
+  Scene scene = replicas(ModelKind::resnet18, 3);
+  scene.steps = 1;
+  const Ended parts = train(scene).front();
+  scene.change_model = [](Model& model) {
+    model.forward = [inner = model.forward](const at::Tensor& x) {
+      // Two of six samples count, and there are six logits' worth of loss.
+      return inner(x.narrow(0, 0, 2)).repeat({3, 1});
+    };
+  };
+  EXPECT_LT(largest_difference(parts.buffers, one_rank(scene).buffers), 1e-6);
+}
+
+TEST(DataParallel, WithSynchronisedBatchNormEqualsTheWholeBatch) {
+  Scene scene = replicas(ModelKind::resnet18, 2);
+  scene.steps = 1, scene.batch = 5;
+  scene.config.strategy.sync_batchnorm = true;
+  const Ended parts = train(scene).front(), whole = one_rank(scene);
+  // BatchNorms amplify the order of sums.
+  EXPECT_LT(largest_difference(parts.values, whole.values), 1e-3);
+  EXPECT_LT(largest_difference(parts.buffers, whole.buffers), 1e-3);
+}
+
+TEST(DataParallel, SendsExactlyWhatItPlanned) {
+  for (const Route route : {Route::star, Route::ring}) {
+    Scene scene = replicas(ModelKind::resnet18, 2);
+    scene.steps = 1;
+    scene.config.strategy.collective = route;
+    scene.config.batch.accumulate = 2;
+    for (const Ended& rank : train(scene)) {
+      ASSERT_EQ(rank.messages.size(), rank.plan.size());
+      for (std::size_t i = 0; i < rank.plan.size(); ++i) {
+        EXPECT_EQ(rank.messages[i].bytes, rank.plan[i].bytes) << i;
+        EXPECT_EQ(rank.messages[i].op, word(rank.plan[i].op)) << i;
+        EXPECT_EQ(rank.messages[i].payload, word(rank.plan[i].payload)) << i;
+        EXPECT_LE(rank.messages[i].begin_s, rank.messages[i].end_s);
+      }
+    }
+  }
+}
+
+TEST(DataParallel, EachOfTheEightStepsIsTimed) {
+  for (const StepSample& s :
+       train(replicas(ModelKind::variable, 2)).front().steps) {
+    double sum = 0;
+    for (const double seconds : s.dp_s) {
+      EXPECT_GT(seconds, 0);
+      sum += seconds;
+    }
+    EXPECT_LE(sum, s.step_s);
+    EXPECT_GT(s.forward_s, 0);
+    EXPECT_GT(s.exposed_comm_s, 0);
+  }
+}
+
+TEST(DataParallel, RanksOfSeveralProcessesAreRefused) {
+  const Scene scene = replicas(ModelKind::variable, 2);
+  const auto group =
+      make_emulated_group(2, [](Collective, std::int64_t, int) { return 0.0; });
+  try {
+    testing::train_rank(scene, testing::batches_of(scene), *group);
+    FAIL() << "it must not run";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::config);
+    EXPECT_NE(std::string(e.what()).find("one process"), std::string::npos);
+  }
+}
+
+TEST(DataParallel, ALostReplicaIsAnErrorNotAHang) {
+  Scene scene = replicas(ModelKind::variable, 3);
+  scene.before_step = [](Group& group, std::int64_t step) {
+    if (group.rank() == 1 && step == 1)
+      throw Error(Fault::device, "rank 1", "out of paper");
+  };
+  EXPECT_THROW(train(scene), Error);
+}
+
+}  // namespace
+}  // namespace lockstep
