@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package is found and used by another project, with and without the train half."""
+"""The installed package is found and used by another project, with and without the train half: the examples are those projects."""
 import os
 import pathlib
 import subprocess
@@ -28,27 +28,37 @@ class Install(unittest.TestCase):
     def tearDownClass(cls):
         cls.temp.cleanup()
 
-    def build_consumer(self, with_train):
-        build = pathlib.Path(self.temp.name) / f"consumer-{with_train}"
-        run(self.cmake, "-S", tree.ROOT / "tests/tree/consumer", "-B", build, "-G", "Ninja",
-            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DWITH_TRAIN={with_train}",
+    def build_consumer(self, source):
+        build = pathlib.Path(self.temp.name) / source.replace("/", "-")
+        run(self.cmake, "-S", tree.ROOT / source, "-B", build, "-G", "Ninja",
+            f"-DCMAKE_PREFIX_PATH={self.prefix}",
             f"-DLOCKSTEP_TORCH={tree.cache_entry('LOCKSTEP_TORCH')}",
             f"-DCMAKE_MAKE_PROGRAM={tree.cache_entry('CMAKE_MAKE_PROGRAM')}")
         run(self.cmake, "--build", build)
         return build
 
     def test_a_project_uses_the_study_half(self):
-        build = self.build_consumer("OFF")
+        build = self.build_consumer("tests/tree/consumer")
         self.assertRegex(run(build / "studies"), r"^\d+\.\d+\.\d+ 7$")
 
-    def test_a_project_uses_the_train_half_where_it_was_built(self):
+    def test_the_examples_use_the_train_half_where_it_was_built(self):
         if not tree.has_train_half():
             # Asking a study package for it must be refused, and say so.
             with self.assertRaisesRegex(AssertionError, "train"):
-                self.build_consumer("ON")
+                self.build_consumer("examples")
             return
-        build = self.build_consumer("ON")
-        self.assertRegex(run(build / "trains"), r"^\d+\.\d+\.\d+ with LibTorch$")
+        build = self.build_consumer("examples")
+        own_model = build / "own_model/own_model"
+        on_threads = run(own_model)
+        self.assertRegex(on_threads, r"(step \d+  loss \d\.\d+\n){3}")
+        first, last = (float(line.split()[-1]) for line in on_threads.splitlines()[::2])
+        self.assertLess(last, 0.5 * first)
+        mpirun = tree.cache_entry("MPIEXEC_EXECUTABLE")
+        if mpirun.startswith("/"):  # a build without MPI has none
+            os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+            self.assertEqual(run(mpirun, "--oversubscribe", "-n", 2, own_model), on_threads)
+        radius = float(run(build / "gan/gan").split()[-1])
+        self.assertTrue(0.7 < radius < 1.3, radius)
 
     def test_the_installed_program_runs_from_a_moved_folder(self):
         moved = pathlib.Path(self.temp.name) / "moved"
