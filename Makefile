@@ -3,7 +3,7 @@
 # needs first (tools/setup.sh) and does nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo build reports test test-study test-asan test-tsan fuzz bench lint format dist clean
+.PHONY: help demo build reports test test-study test-asan test-tsan fuzz bench bench-gpu test-gpu lint format dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,17 @@ bench: ## ratios to PyTorch on this machine (installs PyTorch into .venv-bench, 
 	@tools/setup.sh study train bench
 	@tools/build.sh release lockstep_cli benches
 	@tools/bench.sh
+
+bench-gpu: ## ours and PyTorch's step side by side on this machine's GPU (python3 needs torch)
+	@tools/setup.sh study train
+	@tools/build.sh release lockstep_cli lockstep_cuda gpu_bench
+	@python3 bench/gpu.py --out build/bench
+
+test-gpu: ## kernels and captured steps on this machine's GPU, then once more under compute-sanitizer
+	@tools/setup.sh study train
+	@tools/build.sh release lockstep_cuda cuda_test
+	@build/bin/cuda_test
+	@compute-sanitizer --error-exitcode 9 build/bin/cuda_test --gtest_filter='*Gpu*'
 
 lint: ## format, spelling, budgets of files and functions, clang-tidy
 	@tools/setup.sh study train lint

@@ -64,6 +64,18 @@ if(LOCKSTEP_TRAIN AND MPI_CXX_FOUND)
   lockstep_reuse_torch_pch(comm_mpi_program)
 endif()
 
+# Tests of the CUDA half fail where there is no GPU: `make test-gpu` builds and
+# runs them where there is.
+if(TARGET lockstep_cuda)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cuda/*_test.cpp)
+  add_executable(cuda_test EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(cuda_test PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(cuda_test PRIVATE lockstep::train GTest::gmock GTest::gtest_main)
+  target_link_options(cuda_test PRIVATE LINKER:--disable-new-dtags)
+  add_dependencies(cuda_test lockstep_cuda)
+  lockstep_reuse_torch_pch(cuda_test)
+endif()
+
 # Tests of the program from outside. tests/cli works in both builds.
 # The set-up's Python has what the tests import.
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python3 AND NOT Python3_EXECUTABLE)

@@ -39,7 +39,7 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
   Model model = prepare_model(config, *device);
   FlatParams params(*model.module);
   Optimizer optimizer(config.optim, params, *device);
-  const std::optional<Resident> resident = hold_resident(config, data, *device);
+  std::optional<Resident> resident = hold_resident(config, data, *device);
 
   // How ranks stay together, and what is measured.
   Recorder recorder(group.rank(), device->time_source(),

@@ -8,6 +8,8 @@
 namespace lockstep {
 
 enum class Precision { fp32, tf32, bf16 };
+// Whether a step is recorded once and replayed as a whole (CUDA graphs).
+enum class GraphUse { automatic, on, off };
 
 struct TrainConfig {
   std::string device = "cpu";
@@ -17,6 +19,7 @@ struct TrainConfig {
   std::int64_t seed = 1;
   Precision precision = Precision::fp32;
   bool channels_last = false;
+  GraphUse graph = GraphUse::automatic;
   double label_smoothing = 0;
   double clip_norm = 0;
   std::int64_t eval_every = 1;
@@ -39,6 +42,9 @@ void describe(Visitor& v, TrainConfig& c) {
            "arithmetic of forward and backward; parameters stay fp32");
   v.flag("channels_last", c.channels_last,
          "images as [batch, height, width, channels] in memory");
+  v.choice("graph", c.graph, {"auto", "on", "off"},
+           "GPU: record a step once and replay it as one CUDA graph; on: stop "
+           "where that is not possible");
   v.real("label_smoothing", c.label_smoothing, {.min = 0, .max = 0.999},
          "share of the target spread over all classes");
   v.real("clip_norm", c.clip_norm, {.min = 0},

@@ -9,12 +9,19 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cmath>
+#include <list>
 #include <mutex>
 
 #include "lockstep/core/version.h"
+#include "lockstep/cuda/conv1d_op.h"
 #include "lockstep/cuda/cuda_check.h"
+#include "lockstep/cuda/depthwise_op.h"
 #include "lockstep/cuda/event_clock.h"
+#include "lockstep/cuda/graph.h"
+#include "lockstep/cuda/loss.h"
+#include "lockstep/cuda/norm_op.h"
 #include "lockstep/cuda/update.h"
 #include "lockstep/device/cuda_entry.h"
 #include "lockstep/device/device.h"
@@ -22,36 +29,77 @@
 namespace lockstep {
 namespace {
 
-UpdatePointers pointers(const UpdateArgs& a) {
-  const auto at = [](const at::Tensor& t) {
-    return t.defined() ? t.data_ptr<float>() : nullptr;
-  };
-  return {at(a.values), at(a.grads), at(a.first), at(a.second),
-          a.values.numel()};
+UpdateRates rates_of(const UpdateArgs& a) {
+  const auto f = [](double x) { return static_cast<float>(x); };
+  const auto step = static_cast<double>(a.step);
+  return {.lr = f(a.lr),
+          .grad_scale = f(a.grad_scale),
+          .correction1 = f(1 - std::pow(a.beta1, step)),
+          .correction2 = f(1 - std::pow(a.beta2, step))};
+}
+
+UpdateRates* rates_at(const UpdateArgs& a) {
+  if (!a.rates.defined()) return nullptr;
+  return reinterpret_cast<UpdateRates*>(a.rates.data_ptr<float>());
 }
 
 UpdateNumbers numbers(const UpdateArgs& a) {
   const auto f = [](double x) { return static_cast<float>(x); };
-  const auto step = static_cast<double>(a.step);
-  return {.lr = f(a.lr),
+  return {.now = rates_of(a),
+          .rates = rates_at(a),
           .weight_decay = f(a.weight_decay),
-          .grad_scale = f(a.grad_scale),
           .momentum = f(a.momentum),
-          .nesterov = a.nesterov,
-          .first_step = a.step == 1,
           .beta1 = f(a.beta1),
           .beta2 = f(a.beta2),
           .eps = f(a.eps),
-          .correction1 = f(1 - std::pow(a.beta1, step)),
-          .correction2 = f(1 - std::pow(a.beta2, step)),
-          .decoupled_decay = a.decoupled_decay,
-          .zero_grads = a.zero_grads};
+          .nesterov = a.nesterov,
+          .decoupled_decay = a.decoupled_decay};
+}
+
+std::vector<UpdateRun> runs_of(const UpdateArgs& a) {
+  if (!a.runs.empty()) return a.runs;
+  return {{.begin = 0, .numel = a.values.numel(), .zero = a.zero_grads}};
+}
+
+// See UpdatePointers.
+int offset_of(const UpdateArgs& a) {
+  int offset = -1;
+  for (const at::Tensor& t : {a.values, a.grads, a.first, a.second}) {
+    if (!t.defined()) continue;
+    const auto here = static_cast<int>(
+        reinterpret_cast<std::uintptr_t>(t.const_data_ptr()) / 4 % 4);
+    if (offset >= 0 && here != offset) return -1;
+    offset = here;
+  }
+  return offset;
+}
+
+// Runs cut into what one block updates, on the device.
+at::Tensor chunks_of(const std::vector<UpdateRun>& runs, c10::Device device) {
+  std::vector<UpdateChunk> chunks;
+  for (const UpdateRun& run : runs) {
+    const std::int32_t flags =
+        (run.decay ? kDecay : 0) | (run.zero ? kZero : 0);
+    const std::int64_t end = run.begin + run.numel;
+    for (std::int64_t i = run.begin; i < end;) {
+      // Later chunks begin where four elements can be read at once.
+      const std::int64_t next =
+          std::min(end, (i + kChunkNumel) / kChunkNumel * kChunkNumel);
+      chunks.push_back({i, static_cast<std::int32_t>(next - i), flags});
+      i = next;
+    }
+  }
+  static_assert(sizeof(UpdateChunk) == 2 * sizeof(std::int64_t));
+  const auto count = static_cast<std::int64_t>(chunks.size());
+  return at::from_blob(chunks.data(), {count, 2}, at::kLong).to(device);
 }
 
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index)
-      : index_(static_cast<c10::DeviceIndex>(index)), clock_(index) {}
+      : index_(static_cast<c10::DeviceIndex>(index)),
+        clock_(index),
+        pool_(at::cuda::graph_pool_handle()) {}
 
   c10::Device torch() const override { return {c10::kCUDA, index_}; }
 
@@ -110,14 +158,47 @@ class CudaDevice final : public Device {
     launch_adam(pointers(args), numbers(args), stream());
     cuda_check(cudaGetLastError(), "adam update");
   }
+  void put_rates(const UpdateArgs& args) override {
+    launch_put_rates(rates_of(args), rates_at(args), stream());
+    cuda_check(cudaGetLastError(), "rates");
+  }
+
+  std::unique_ptr<Captured> capture(
+      const std::function<void()>& work) override {
+    return capture_graph(work, pool_, index_);
+  }
+  std::string cannot_capture() const override { return {}; }
 
  private:
+  UpdatePointers pointers(const UpdateArgs& a) {
+    const auto at = [](const at::Tensor& t) {
+      return t.defined() ? t.data_ptr<float>() : nullptr;
+    };
+    const at::Tensor& chunks = table_of(runs_of(a));
+    return {at(a.values),
+            at(a.grads),
+            at(a.first),
+            at(a.second),
+            reinterpret_cast<const UpdateChunk*>(chunks.data_ptr()),
+            chunks.size(0),
+            offset_of(a)};
+  }
+
+  // Kept for good: a captured update goes on reading its table.
+  const at::Tensor& table_of(const std::vector<UpdateRun>& runs) {
+    for (const auto& [known, table] : tables_)
+      if (known == runs) return table;
+    return tables_.emplace_back(runs, chunks_of(runs, torch())).second;
+  }
+
   cudaStream_t stream() const {
     return c10::cuda::getCurrentCUDAStream(index_).stream();
   }
 
   c10::DeviceIndex index_;
   EventClock clock_;
+  at::cuda::MempoolId_t pool_;
+  std::list<std::pair<std::vector<UpdateRun>, at::Tensor>> tables_;
 };
 
 void check_versions(const char* lockstep_version, const char* torch_version) {
@@ -149,5 +230,20 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                              "works everywhere"
                            : "they are numbered from 0");
   cuda_check(cudaSetDevice(index), "set device");
+  set_gpu_table({.has_conv1d = has_conv1d_on_gpu,
+                 .conv1d_forward = conv1d_forward_on_gpu,
+                 .conv1d_backward = conv1d_backward_on_gpu,
+                 .has_norm = has_norm_on_gpu,
+                 .norm_forward = norm_forward_on_gpu,
+                 .norm_backward = norm_backward_on_gpu,
+                 .has_depthwise = has_depthwise_on_gpu,
+                 .depthwise_forward = depthwise_forward_on_gpu,
+                 .depthwise_backward = depthwise_backward_on_gpu,
+                 .column_sums = column_sums_on_gpu,
+                 .has_loss = has_loss_on_gpu,
+                 .loss = loss_on_gpu});
+  // The default stream cannot be captured: the thread works on another.
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(
+      /*isHighPriority=*/false, static_cast<c10::DeviceIndex>(index)));
   return new CudaDevice(index);
 }

@@ -19,6 +19,9 @@ struct Batch {
   at::Tensor inputs;   // [samples, ...shape.input]
   at::Tensor targets;  // [samples] or [samples, context], int64
   std::int64_t samples = 0;
+  // The source fills these very tensors again: the next batch of this size
+  // (and pass of a step) lies at the same address.
+  bool in_place = false;
 };
 
 struct LoaderOptions {

@@ -2,6 +2,7 @@
 #include "lockstep/data/resident.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
 
 #include <algorithm>
 #include <numeric>
@@ -23,14 +24,31 @@ Resident::Resident(const Dataset& dataset, c10::Device device,
   all_ = {whole->inputs.to(device), whole->targets.to(device), whole->samples};
 }
 
-Batch Resident::batch(std::span<const std::int64_t> samples) const {
+at::Tensor Resident::index(std::span<const std::int64_t> samples) const {
   const auto count = static_cast<std::int64_t>(samples.size());
   at::Tensor index = at::empty({count}, at::TensorOptions().dtype(at::kLong));
   std::copy(samples.begin(), samples.end(),
             index.mutable_data_ptr<std::int64_t>());
-  index = index.to(all_.inputs.device());
-  return {all_.inputs.index_select(0, index),
-          all_.targets.index_select(0, index), count};
+  return index.to(all_.inputs.device());
+}
+
+Batch Resident::batch(std::span<const std::int64_t> samples) const {
+  const at::Tensor numbers = index(samples);
+  return {all_.inputs.index_select(0, numbers),
+          all_.targets.index_select(0, numbers), numbers.numel()};
+}
+
+Batch Resident::batch(const at::Tensor& index, std::size_t pass) {
+  Batch& out = given_[{pass, index.numel()}];
+  if (!out.inputs.defined()) {
+    out = {all_.inputs.index_select(0, index),
+           all_.targets.index_select(0, index), index.numel(),
+           /*in_place=*/true};
+    return out;
+  }
+  at::index_select_out(out.inputs, all_.inputs, 0, index);
+  at::index_select_out(out.targets, all_.targets, 0, index);
+  return out;
 }
 
 std::int64_t Resident::bytes() const {

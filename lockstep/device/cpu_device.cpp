@@ -50,28 +50,37 @@ bool forget_peak_memory() {
   return static_cast<bool>(file);
 }
 
-UpdateSpan span_of(const UpdateArgs& args) {
-  const auto data = [](const at::Tensor& t) {
-    return t.defined() ? t.data_ptr<float>() : nullptr;
+UpdateSpan span_of(const UpdateArgs& args, const UpdateRun& run) {
+  const auto data = [&](const at::Tensor& t) {
+    return t.defined() ? t.data_ptr<float>() + run.begin : nullptr;
   };
   return {data(args.values), data(args.grads), data(args.first),
-          data(args.second), args.values.numel()};
+          data(args.second), run.numel};
 }
 
-SgdRule sgd_rule(const UpdateArgs& args) {
+std::vector<UpdateRun> runs_of(const UpdateArgs& args) {
+  if (!args.runs.empty()) return args.runs;
+  return {{.begin = 0, .numel = args.values.numel(), .zero = args.zero_grads}};
+}
+
+double decay_of(const UpdateArgs& args, const UpdateRun& run) {
+  return run.decay ? args.weight_decay : 0;
+}
+
+SgdRule sgd_rule(const UpdateArgs& args, const UpdateRun& run) {
   return {.lr = static_cast<float>(args.lr),
-          .weight_decay = static_cast<float>(args.weight_decay),
+          .weight_decay = static_cast<float>(decay_of(args, run)),
           .momentum = static_cast<float>(args.momentum),
           .grad_scale = static_cast<float>(args.grad_scale),
           .nesterov = args.nesterov,
-          .zero_grads = args.zero_grads};
+          .zero_grads = run.zero};
 }
 
-AdamRule adam_rule(const UpdateArgs& args) {
+AdamRule adam_rule(const UpdateArgs& args, const UpdateRun& run) {
   const double step = static_cast<double>(args.step);
   const double bias1 = 1 - std::pow(args.beta1, step);
   const double bias2 = 1 - std::pow(args.beta2, step);
-  const double decay = args.weight_decay;
+  const double decay = decay_of(args, run);
   return {.step_size = static_cast<float>(args.lr / bias1),
           .inverse_root_bias = static_cast<float>(1 / std::sqrt(bias2)),
           .take1 = static_cast<float>(1 - args.beta1),
@@ -82,7 +91,7 @@ AdamRule adam_rule(const UpdateArgs& args) {
           .keep = static_cast<float>(args.decoupled_decay ? 1 - args.lr * decay
                                                           : 1.0),
           .weight_decay = static_cast<float>(args.decoupled_decay ? 0 : decay),
-          .zero_grads = args.zero_grads};
+          .zero_grads = run.zero};
 }
 
 class CpuDevice final : public Device {
@@ -140,11 +149,23 @@ class CpuDevice final : public Device {
   }
 
   void sgd(const UpdateArgs& args) override {
-    sgd_update(span_of(args), sgd_rule(args));
+    for (const UpdateRun& run : runs_of(args))
+      sgd_update(span_of(args, run), sgd_rule(args, run));
   }
 
   void adam(const UpdateArgs& args) override {
-    adam_update(span_of(args), adam_rule(args));
+    for (const UpdateRun& run : runs_of(args))
+      adam_update(span_of(args, run), adam_rule(args, run));
+  }
+
+  void put_rates(const UpdateArgs&) override {
+    check(false, "rates are left on a device that captures");
+  }
+  std::unique_ptr<Captured> capture(const std::function<void()>&) override {
+    throw Error(Fault::device, "cpu", cannot_capture());
+  }
+  std::string cannot_capture() const override {
+    return "a CPU runs what it is given at once: there is nothing to capture";
   }
 
  private:

@@ -7,13 +7,23 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lockstep/core/json.h"
 #include "lockstep/measure/time_source.h"
 
 namespace lockstep {
+
+// Neighbouring elements that an update treats alike.
+struct UpdateRun {
+  std::int64_t begin = 0, numel = 0;
+  bool decay = true;  // weight decay applies
+  bool zero = true;   // write zeros over the gradients
+  bool operator==(const UpdateRun&) const = default;
+};
 
 // One pass over a range of flat parameters. `first` is momentum or Adam's
 // mean, `second` Adam's square; undefined where the rule has none.
@@ -28,6 +38,21 @@ struct UpdateArgs {
   // Write zeros over the gradients. False where the next backward overwrites
   // them anyway (kernels/direct_grad.h).
   bool zero_grads = true;
+  // Runs with a decay and a zero of their own; empty: all of it as above.
+  std::vector<UpdateRun> runs;
+  // [4], fp32: where put_rates() left lr, grad_scale and step, for an update
+  // that is captured and so cannot take them from here. Undefined: from here.
+  at::Tensor rates;
+};
+
+// Work recorded once, handed to the device again as a whole.
+class Captured {
+ public:
+  virtual ~Captured() = default;
+  Captured() = default;
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  virtual void replay() = 0;
 };
 
 class Device {
@@ -56,6 +81,17 @@ class Device {
 
   virtual void sgd(const UpdateArgs& args) = 0;
   virtual void adam(const UpdateArgs& args) = 0;
+  // Writes args' lr, grad_scale and step to args.rates, in the stream's order.
+  virtual void put_rates(const UpdateArgs& args) = 0;
+
+  // Records what `work` hands to the device instead of running it. Run the same
+  // work once before: libraries set themselves up on first use. All captures of
+  // a device share memory, so replay them one after the other. Throws
+  // Error{Fault::device} that says why when the work cannot be recorded.
+  virtual std::unique_ptr<Captured> capture(
+      const std::function<void()>& work) = 0;
+  // Why capture() would refuse anything; empty when it would not.
+  virtual std::string cannot_capture() const = 0;
 };
 
 // "cpu", "cuda" or "cuda:N". Throws Error{Fault::device} when it is not there:

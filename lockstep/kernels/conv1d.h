@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1-D convolution with stride 1, and the same with ReLU and max pooling behind
-// it. On the CPU in fp32 these are kernels of ours (forward, data and weight
-// gradient); LibTorch's reach a fifth of the arithmetic rate there.
+// it. Kernels of ours (forward, data and weight gradient) run it on the CPU in
+// fp32, where LibTorch's reach a fifth of the arithmetic rate, and on a GPU in
+// bf16 with pooling, for the sizes of the conv1d model (gpu_table.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +11,9 @@
 
 namespace lockstep {
 
-// Where our kernels run: CPU tensors in fp32 outside of autocast, with padding
-// smaller than the kernel. Everywhere else both functions below call LibTorch.
+// Where our CPU kernels run: CPU tensors in fp32 outside of autocast, with
+// padding smaller than the kernel. Everywhere else both functions below call
+// LibTorch.
 bool has_conv1d_kernel(const at::Tensor& input, const at::Tensor& weight,
                        std::int64_t padding);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/kernels/direct_grad.h"
 
+#include <ATen/ops/empty.h>
 #include <torch/types.h>
 
 #include "lockstep/core/error.h"
@@ -27,6 +28,31 @@ void allow_direct_grad(const at::Tensor& parameter) {
 DirectGrad* direct_grad_of(const at::Tensor& parameter) {
   return dynamic_cast<DirectGrad*>(
       parameter.unsafeGetTensorImpl()->get_backend_meta());
+}
+
+void add_direct_grad(const at::Tensor& parameter, const at::Tensor& grad) {
+  DirectGrad& direct = *direct_grad_of(parameter);
+  at::Tensor to = parameter.grad();
+  direct.stale ? to.copy_(grad) : to.add_(grad);
+  direct.used = true;
+  direct.stale = false;
+}
+
+at::Tensor begin_grad(const at::Tensor& parameter) {
+  const DirectGrad* direct = direct_grad_of(parameter);
+  if (direct && direct->stale && parameter.grad().is_contiguous())
+    return parameter.grad();
+  return at::empty(parameter.sizes(), parameter.options().requires_grad(false));
+}
+
+at::Tensor end_grad(const at::Tensor& parameter, const at::Tensor& written) {
+  DirectGrad* direct = direct_grad_of(parameter);
+  if (!direct || !parameter.grad().defined()) return written;
+  if (written.is_same(parameter.grad()))
+    direct->stale = false;
+  else
+    add_direct_grad(parameter, written);
+  return {};
 }
 
 void settle(const at::Tensor& parameter) {

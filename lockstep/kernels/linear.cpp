@@ -6,11 +6,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
+
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "lockstep/kernels/direct_grad.h"
+#include "lockstep/kernels/gpu_table.h"
 #include "lockstep/kernels/linear_table.h"
 #include "lockstep/kernels/parallel.h"
 
@@ -47,12 +49,16 @@ void share_out(const LinearWork& all, const Run& run) {
   });
 }
 
+bool is_small(const at::Tensor& batch) {
+  return batch.is_cpu() && batch.size(0) <= kSmallBatch;
+}
+
 // Adds the weight's gradient where it belongs, or overwrites what is stale.
 void write_weight_gradient(const at::Tensor& grad, const at::Tensor& input,
                            const at::Tensor& weight) {
   DirectGrad& direct = *direct_grad_of(weight);
   at::Tensor to = weight.grad();
-  if (grad.size(0) <= kSmallBatch && to.is_contiguous())
+  if (is_small(grad) && to.is_contiguous())
     small_batch_weight_gradient(grad, input, to, direct.stale);
   else
     at::addmm_out(to, to, grad.t(), input, /*beta=*/direct.stale ? 0 : 1);
@@ -60,11 +66,18 @@ void write_weight_gradient(const at::Tensor& grad, const at::Tensor& input,
   direct.stale = false;
 }
 
+at::Tensor bias_gradient(const at::Tensor& grad, const at::Tensor& bias) {
+  if (!grad.is_cuda() || gpu_table().column_sums == nullptr) return grad.sum(0);
+  const at::Tensor to = begin_grad(bias);
+  gpu_table().column_sums(grad, to);
+  return end_grad(bias, to);
+}
+
 struct Linear : torch::autograd::Function<Linear> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input,
                             const at::Tensor& weight, const at::Tensor& bias) {
-    ctx->save_for_backward({input, weight});
-    if (input.size(0) <= kSmallBatch)
+    ctx->save_for_backward({input, weight, bias});
+    if (is_small(input))
       return small_batch_forward(input.contiguous(), weight, bias);
     return bias.defined() ? at::addmm(bias, input, weight.t())
                           : at::mm(input, weight.t());
@@ -78,7 +91,7 @@ struct Linear : torch::autograd::Function<Linear> {
     if (ctx->needs_input_grad(0)) out[0] = at::mm(grad, weight);
     if (ctx->needs_input_grad(1))
       write_weight_gradient(grad, input.contiguous(), weight);
-    if (ctx->needs_input_grad(2)) out[2] = grad.sum(0);
+    if (ctx->needs_input_grad(2)) out[2] = bias_gradient(grad, saved[2]);
     return out;
   }
 };
@@ -86,9 +99,10 @@ struct Linear : torch::autograd::Function<Linear> {
 bool takes_direct_gradient(const at::Tensor& input, const at::Tensor& weight) {
   return direct_grad_of(weight) && weight.grad().defined() &&
          weight.is_contiguous() && weight.requires_grad() &&
-         at::GradMode::is_enabled() && input.dim() == 2 && input.is_cpu() &&
+         at::GradMode::is_enabled() && input.dim() == 2 &&
+         input.device() == weight.device() &&
          input.scalar_type() == at::kFloat &&
-         !at::autocast::is_autocast_enabled(at::kCPU);
+         !at::autocast::is_autocast_enabled(input.device().type());
 }
 
 }  // namespace

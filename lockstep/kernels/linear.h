@@ -13,7 +13,7 @@
 namespace lockstep {
 
 // at::linear(input, weight, bias), differentiable. With a weight that allows a
-// direct gradient (CPU, fp32, outside of autocast; input [batch, in]) backward
+// direct gradient (fp32, outside of autocast; input [batch, in]) backward
 // writes weight.grad itself and hands autograd none for it: gradient hooks must
 // sit on the accumulator node, as its post hooks, which run all the same.
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight,

@@ -51,6 +51,8 @@ class Recorder {
   // Everything since the last cut, or since begin_step(), went into `span`.
   void cut(Span span);
   void end_step(std::int64_t samples);
+  // Whether the current step's pieces are wanted.
+  bool timing() const { return !steps_.empty() && steps_.back().timed; }
   // A message of the current step; times on now_s()'s clock. `fill` puts them
   // in when they can be read, in collect().
   using Fill = std::function<void(CommSample&)>;

@@ -9,6 +9,7 @@
 
 #include "lockstep/model/batch_norm.h"
 #include "lockstep/model/families.h"
+#include "lockstep/model/layers.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
@@ -33,8 +34,9 @@ struct ConvNormRelu6 final : torch::nn::Module {
     register_module("0", layer);
     register_module("1", norm);
   }
-  // Not in place: autograd would first copy what it is about to overwrite.
-  at::Tensor forward(const at::Tensor& x) { return at::relu6(norm(layer(x))); }
+  at::Tensor forward(const at::Tensor& x) {
+    return norm_activation(norm, convolve(layer, x), Activation::relu6);
+  }
 
   Conv2d layer;
   BatchNorm2d norm;
@@ -67,8 +69,8 @@ struct InvertedResidual final : torch::nn::Module {
   at::Tensor forward(at::Tensor in) {
     at::Tensor x = in;
     for (const auto& layer : wide) x = layer->forward(x);
-    x = norm(narrow(x));
-    return residual ? in + x : x;
+    return norm_activation(norm, convolve(narrow, x), Activation::none,
+                           [&] { return residual ? in : at::Tensor(); });
   }
 
   bool residual;

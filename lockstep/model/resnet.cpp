@@ -9,6 +9,7 @@
 
 #include "lockstep/model/batch_norm.h"
 #include "lockstep/model/families.h"
+#include "lockstep/model/layers.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
@@ -58,10 +59,18 @@ struct Block final : torch::nn::Module {
   at::Tensor forward(at::Tensor in) {
     at::Tensor x = in;
     for (std::size_t i = 0; i + 1 < convs.size(); ++i)
-      x = norms[i](convs[i](x)).relu_();
-    x = norms.back()(convs.back()(x));
-    x.add_(downsample.is_empty() ? in : downsample->forward(in));
-    return x.relu_();
+      x = norm_activation(norms[i], convolve(convs[i], x), Activation::relu);
+    x = convolve(convs.back(), x);
+    return norm_activation(norms.back(), x, Activation::relu,
+                           [&] { return shortcut(in); });
+  }
+
+  at::Tensor shortcut(const at::Tensor& in) {
+    if (downsample.is_empty()) return in;
+    Conv2d layer(std::dynamic_pointer_cast<Conv2d::Impl>(downsample->ptr(0)));
+    const auto norm =
+        std::dynamic_pointer_cast<BatchNorm2d::Impl>(downsample->ptr(1));
+    return norm_activation(norm, convolve(layer, in), Activation::none);
   }
 
   std::vector<Conv2d> convs;
@@ -95,7 +104,7 @@ struct ResNet final : torch::nn::Module {
 
   // [batch, 3, side, side] -> [batch, classes]
   at::Tensor forward(at::Tensor x) {
-    x = bn1(conv1(x)).relu_();
+    x = norm_activation(bn1, convolve(conv1, x), Activation::relu);
     if (!cifar) x = at::max_pool2d(x, 3, /*stride=*/2, /*padding=*/1);
     for (const auto& block : blocks) x = block->forward(x);
     return fc(at::adaptive_avg_pool2d(x, {1, 1}).flatten(1));

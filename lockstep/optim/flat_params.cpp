@@ -66,8 +66,19 @@ FlatParams::FlatParams(torch::nn::Module& module) {
     place.copy_(param);
     param.set_data(place);
     param.mutable_grad() = view_like(grads_, slices_[i], param);
-    if (param.is_cpu() && param.dim() == 2) allow_direct_grad(param);
+    if (param.is_cuda() || param.dim() == 2) allow_direct_grad(param);
   }
+}
+
+void FlatParams::cast_to_half() {
+  const torch::NoGradGuard no_grad;
+  if (!half_.defined()) {
+    half_ = at::empty_like(values_, values_.options().dtype(at::kBFloat16));
+    for (std::size_t i = 0; i < params_.size(); ++i)
+      if (DirectGrad* direct = direct_grad_of(params_[i]))
+        direct->half = view_like(half_, slices_[i], params_[i]);
+  }
+  half_.copy_(values_);
 }
 
 void FlatParams::zero_grads() {

@@ -32,6 +32,10 @@ class FlatParams {
   const std::vector<Slice>& slices() const { return slices_; }
   const std::vector<at::Tensor>& params() const { return params_; }
 
+  // All parameters in bf16 at once, for kernels that read them so
+  // (DirectGrad::half). Whoever calls it does so before every training pass.
+  void cast_to_half();
+
   // Gradients to zero, still views of the flat buffer.
   void zero_grads();
 
@@ -42,7 +46,7 @@ class FlatParams {
   void settle_grads();
 
  private:
-  at::Tensor values_, grads_;
+  at::Tensor values_, grads_, half_;
   std::vector<Slice> slices_;
   std::vector<at::Tensor> params_;
 };

@@ -10,6 +10,7 @@
 #include "lockstep/device/device.h"
 #include "lockstep/device/memory.h"
 #include "lockstep/kernels/direct_grad.h"
+#include "lockstep/optim/clip.h"
 
 namespace lockstep {
 namespace {
@@ -154,6 +155,40 @@ std::vector<std::pair<std::string, at::Tensor>> Optimizer::state() {
     return {{"exp_avg", first_}, {"exp_avg_sq", second_}};
   if (first_.defined()) return {{"momentum_buffer", first_}};
   return {};
+}
+
+// Where it is all updated at once.
+UpdateArgs Optimizer::whole_update() const {
+  check(owned_.empty(), "a captured step updates everything");
+  UpdateArgs args = fixed_args(config_);
+  args.values = params_.values(), args.grads = params_.grads();
+  args.first = first_, args.second = second_;
+  args.weight_decay = config_.weight_decay;
+  args.step = steps_;
+  for (const Run& run : runs_of(params_, config_))
+    args.runs.push_back({run.begin, run.numel, run.decay, run.zero});
+  args.rates = rates_;
+  return args;
+}
+
+void Optimizer::begin_step(double lr) {
+  make_state();
+  if (!rates_.defined())
+    rates_ = at::empty({4}, params_.values().options().requires_grad(false));
+  ++steps_;
+  UpdateArgs args = whole_update();
+  args.lr = lr;
+  device_.put_rates(args);
+}
+
+void Optimizer::end_step(double clip_norm) {
+  const torch::NoGradGuard no_grad;
+  check(rates_.defined(), "a step ends that began");
+  params_.settle_grads();
+  if (clip_norm > 0) rates_[1].copy_(clip_scale_on_device(params_, clip_norm));
+  const UpdateArgs args = whole_update();
+  config_.kind == OptimKind::sgd ? device_.sgd(args) : device_.adam(args);
+  mark_stale(params_);
 }
 
 }  // namespace lockstep

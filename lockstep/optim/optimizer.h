@@ -18,6 +18,7 @@
 namespace lockstep {
 
 class Device;
+struct UpdateArgs;
 
 // A part of the flat parameters, and where its state begins in the state.
 struct OwnedRange {
@@ -39,6 +40,12 @@ class Optimizer {
   void own(std::vector<OwnedRange> ranges);
   bool owns_all() const { return owned_.empty(); }
 
+  // The same in two parts, for a step that is captured and replayed: the first
+  // runs before each replay and leaves the learning rate and the step's number
+  // on the device, the second is captured. Clips to `clip_norm`; 0: never.
+  void begin_step(double lr);
+  void end_step(double clip_norm);
+
   // What a checkpoint holds: the flat state tensors by torch.optim's names and
   // the step count. The tensors are the state, not copies: load into them.
   std::vector<std::pair<std::string, at::Tensor>> state();
@@ -47,12 +54,14 @@ class Optimizer {
 
  private:
   void make_state();
+  UpdateArgs whole_update() const;
 
   OptimConfig config_;
   FlatParams& params_;
   Device& device_;
   std::vector<OwnedRange> owned_;  // empty: everything
   at::Tensor first_, second_;      // momentum or mean; square
+  at::Tensor rates_;               // of a captured step, see UpdateArgs
   std::optional<Layerwise> layerwise_;
   std::int64_t steps_ = 0;
 };

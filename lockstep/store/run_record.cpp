@@ -98,7 +98,7 @@ Json to_json(const RunRecord& r) {
               {"backend", r.backend},     {"versions", r.versions},
               {"config", r.config},       {"data", r.data},
               {"work", r.work},           {"comm", r.comm},
-              {"summary", r.summary}};
+              {"steps", r.steps},         {"summary", r.summary}};
 }
 
 RunRecord read_record(const std::filesystem::path& file) {
@@ -117,6 +117,7 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.versions = json.at("versions"), r.config = json.at("config");
     r.data = json.at("data"), r.work = json.at("work");
     r.comm = json.at("comm"), r.summary = json.at("summary");
+    r.steps = json.value("steps", Json::object());
     return r;
   } catch (const nlohmann::json::exception& e) {
     throw Error(Fault::store, file.string(),

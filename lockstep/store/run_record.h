@@ -27,6 +27,7 @@ struct RunRecord {
   Json data = Json::object();     // where samples came from, how many
   Json work = Json::object();     // totals of the WorkPlan
   Json comm = Json::object();     // the CommPlan, totals by payload
+  Json steps = Json::object();    // how they were run: captured, replayed, why
   Json summary = Json::object();  // measured, names carry SI units
 };
 

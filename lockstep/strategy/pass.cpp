@@ -71,6 +71,8 @@ Batch to_device(const Batch& batch, c10::Device device,
   out.targets = batch.targets.to(device, /*non_blocking=*/true);
   if (config.channels_last && out.inputs.dim() == 4)
     out.inputs = out.inputs.contiguous(at::MemoryFormat::ChannelsLast);
+  out.in_place = batch.in_place && out.inputs.is_same(batch.inputs) &&
+                 out.targets.is_same(batch.targets);
   return out;
 }
 

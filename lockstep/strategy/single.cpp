@@ -1,34 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
-// One replica, nothing to send: the step in its plainest form.
+// One replica, nothing to send: the step in its plainest form, and on a device
+// that captures the same step as pieces to record and replay.
 #include "lockstep/strategy/single.h"
 
+#include <ATen/ATen.h>
+
+#include "lockstep/kernels/loss.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/pass.h"
+#include "lockstep/strategy/step_graph.h"
 
 namespace lockstep {
 namespace {
 
 class Single final : public Strategy {
  public:
-  explicit Single(const StrategyContext& context) : context_(context) {}
+  explicit Single(const StrategyContext& context)
+      : context_(context),
+        captures_(cannot_capture(context).empty()),
+        graph_(context, [this](const StepInput& input, StepOutcome& outcome) {
+          return pieces(input, outcome);
+        }) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override {}
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
+    // Norms of single passes are read by the host: such a step is not captured.
+    if (!captures_ || input.norms) return plain_step(input, optimizer);
+    optimizer_ = &optimizer;
+    optimizer.begin_step(input.lr);
+    return graph_.step(input);
+  }
+
+  Json notes() const override { return graph_.notes(); }
+
+ private:
+  StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
+    refresh_half();
     StepOutcome outcome = run_passes(context_, input);
     if (input.norms) input.norms->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
     context_.recorder.cut(Span::optim);
+    graph_.count_plain_step();
     return outcome;
   }
 
- private:
+  std::vector<Piece> pieces(const StepInput& input, StepOutcome& outcome) {
+    std::vector<Piece> out;
+    for (const Batch& pass : input.passes) {
+      if (pass.samples == 0) continue;
+      const auto root = std::make_shared<Root>();
+      const auto global = static_cast<double>(input.global_samples);
+      out.push_back({Span::forward, [this, &pass, &outcome, global, root] {
+                       *root = forward_pass(pass, global, outcome);
+                     }});
+      out.push_back({Span::backward, [root] {
+                       root->from.backward(root->grad);
+                       *root = {};
+                     }});
+    }
+    out.push_back({Span::optim, [this] {
+                     optimizer_->end_step(context_.config.train.clip_norm);
+                   }});
+    return out;
+  }
+
+  // Where backward begins, and with which gradient; undefined: with 1.
+  struct Root {
+    at::Tensor from, grad;
+  };
+
+  Root forward_pass(const Batch& pass, double global, StepOutcome& outcome) {
+    const TrainConfig& train = context_.config.train;
+    refresh_half();
+    const at::Tensor logits = forward(context_.model, pass.inputs, train);
+    if (has_loss_kernel(logits, pass.targets)) {
+      const LossCount out = cross_entropy_count(
+          logits, pass.targets, train.label_smoothing, 1 / global);
+      add(outcome, out.loss_sum, out.correct);
+      return {logits, out.grad};
+    }
+    const at::Tensor loss =
+        loss_of(logits, pass.targets, train.label_smoothing);
+    const auto samples = static_cast<double>(pass.samples);
+    add(outcome, loss.detach() * samples, count_correct(logits, pass.targets));
+    return {samples == global ? loss : loss * (samples / global), {}};
+  }
+
+  // Weights in bf16 as kernels read them; the last update moved them.
+  void refresh_half() {
+    if (captures_ && context_.config.train.precision == Precision::bf16)
+      context_.params.cast_to_half();
+  }
+
+  static void add(StepOutcome& outcome, const at::Tensor& sum,
+                  const at::Tensor& correct) {
+    outcome.loss_sum =
+        outcome.loss_sum.defined() ? outcome.loss_sum + sum : sum;
+    outcome.correct =
+        outcome.correct.defined() ? outcome.correct + correct : correct;
+  }
+
   StrategyContext context_;
   CommPlan plan_;
+  bool captures_;
+  StepGraph graph_;
+  Optimizer* optimizer_ = nullptr;  // of the step under way
 };
 
 }  // namespace

@@ -25,12 +25,24 @@ void synchronise_if_asked(const StrategyContext& context) {
       central ? NormSpans{Span::dp_forward, Span::dp_backward} : NormSpans{});
 }
 
+void refuse_graph(const RunConfig& config, StrategyKind kind) {
+  if (config.train.graph != GraphUse::on || kind == StrategyKind::single)
+    return;
+  throw Error(Fault::config, "train.graph",
+              "steps of '" + word(config, "strategy.kind") +
+                  "' send messages and are not captured",
+              "train.graph=auto captures where it can");
+}
+
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(const StrategyContext& context) {
   const RunConfig& config = context.config;
+  const StrategyKind kind =
+      resolved(config.strategy.kind, context.group.size());
+  refuse_graph(config, kind);
   synchronise_if_asked(context);
-  switch (resolved(config.strategy.kind, context.group.size())) {
+  switch (kind) {
     case StrategyKind::automatic:
       break;
     case StrategyKind::single:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lockstep/config/run_config.h"
+#include "lockstep/core/json.h"
 #include "lockstep/data/loader.h"
 #include "lockstep/model/model.h"
 #include "lockstep/plan/comm_plan.h"
@@ -84,6 +85,11 @@ class Strategy {
   // What it measured of itself, for the record's `comm`. After training; may
   // wait for the device.
   virtual Json account() const { return Json::object(); }
+
+  // What the run's record says of how steps were run.
+  virtual Json notes() const {
+    return {{"why_one_by_one", "steps that send messages are not captured"}};
+  }
 };
 
 // Everything a strategy works with; all of it outlives the strategy.

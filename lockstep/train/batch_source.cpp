@@ -41,8 +41,11 @@ std::uint64_t epoch_seed(const Session& s) {
 BatchSource::BatchSource(const Session& s)
     : resident_(s.resident),
       share_(share_of_epoch(s)),
-      steps_(steps_left(s.data.train->size(), s.batch.size.global, s.at.done)) {
-  if (resident_ == nullptr)
+      steps_(steps_left(s.data.train->size(), s.batch.size.global, s.at.done)),
+      passes_(static_cast<std::size_t>(s.batch.size.passes)) {
+  if (resident_ != nullptr)
+    order_ = resident_->index(share_.samples);
+  else
     loader_.emplace(
         *s.data.train, share_,
         LoaderOptions{.workers = s.config.data.workers, .seed = epoch_seed(s)});
@@ -54,10 +57,10 @@ Batch BatchSource::next() {
     check(batch.has_value(), "the loader has a batch for every pass");
     return std::move(*batch);
   }
-  const auto size = static_cast<std::size_t>(share_.batches.at(batch_++));
-  const auto samples = std::span(share_.samples).subspan(sample_, size);
+  const std::int64_t size = share_.batches.at(batch_);
+  const at::Tensor samples = order_.narrow(0, sample_, size);
   sample_ += size;
-  return resident_->batch(samples);
+  return resident_->batch(samples, batch_++ % passes_);
 }
 
 }  // namespace lockstep

@@ -22,10 +22,13 @@ class BatchSource {
   Batch next();
 
  private:
-  const Resident* resident_;
+  Resident* resident_;
   Share share_;
   std::int64_t steps_;
-  std::size_t batch_ = 0, sample_ = 0;  // of a resident set
+  // Of a resident set: its order on the device, and what comes next.
+  at::Tensor order_;
+  std::size_t passes_, batch_ = 0;
+  std::int64_t sample_ = 0;
   std::optional<Loader> loader_;
 };
 

@@ -163,6 +163,7 @@ RunRecord begin_record(const RunConfig& config, const RunOptions& options,
 void finish_record(RunRecord& record, Ending ending, Session& s) {
   record.status = ending == Ending::done ? "done" : "interrupted";
   record.ended_utc = utc_now();
+  record.steps = s.strategy.notes();
   if (s.folder == nullptr) return;
   const std::filesystem::path& path = s.folder->path();
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");

@@ -48,7 +48,7 @@ struct Session {
   Strategy& strategy;
   Recorder& recorder;
   const DataSplit& data;
-  const Resident* resident;      // the training set on the device, or null
+  Resident* resident;            // the training set on the device, or null
   RunFolder* folder;             // rank 0's; null elsewhere
   const std::atomic<int>& stop;  // a signal's number once one came
 

@@ -164,5 +164,26 @@ TEST(Resident, GathersTheSameBatches) {
   EXPECT_EQ(resident.bytes(), 50 * (16 + 8));
 }
 
+TEST(Resident, FillsTheSameMemoryAgain) {
+  const Numbers set(5);
+  Resident resident(set, c10::Device(c10::DeviceType::CPU), 2);
+  const std::vector<std::int64_t> order{4, 1, 3, 0, 2};
+  const at::Tensor index = resident.index(order);
+  const Batch first = resident.batch(index.narrow(0, 0, 2), 0);
+  const void* memory = first.inputs.const_data_ptr();
+  EXPECT_TRUE(first.in_place);
+  EXPECT_TRUE(at::equal(first.inputs,
+                        resident.batch(std::span(order).first(2)).inputs));
+  const Batch next = resident.batch(index.narrow(0, 2, 2), 0);
+  EXPECT_EQ(next.inputs.const_data_ptr(), memory);
+  EXPECT_TRUE(at::equal(
+      next.targets, resident.batch(std::span(order).subspan(2, 2)).targets));
+  // Another pass of the step, and another size, have memory of their own.
+  EXPECT_NE(resident.batch(index.narrow(0, 0, 2), 1).inputs.const_data_ptr(),
+            memory);
+  EXPECT_NE(resident.batch(index.narrow(0, 4, 1), 0).inputs.const_data_ptr(),
+            memory);
+}
+
 }  // namespace
 }  // namespace lockstep

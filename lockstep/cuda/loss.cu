@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "lockstep/cuda/cuda_check.h"
+#include "lockstep/cuda/loss_kernel.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kThreads = 1024;
+
+// The lanes that share a row: one, or a warp. Results are in all of them.
+template <int kLanes>
+__device__ float total(float v) {
+#pragma unroll
+  for (int reach = kLanes / 2; reach > 0; reach /= 2)
+    v += __shfl_xor_sync(~0u, v, reach);
+  return v;
+}
+
+struct Highest {
+  float value;
+  int index;
+};
+template <int kLanes>
+__device__ Highest highest(Highest h) {
+#pragma unroll
+  for (int reach = kLanes / 2; reach > 0; reach /= 2) {
+    const float value = __shfl_xor_sync(~0u, h.value, reach);
+    const int index = __shfl_xor_sync(~0u, h.index, reach);
+    if (value > h.value || (value == h.value && index < h.index))
+      h = {value, index};
+  }
+  return h;
+}
+
+// One row's loss; its gradient is written. `right`: the highest is the target.
+template <int kLanes>
+__device__ float row_loss(const LossArgs& a, int row, int lane, bool* right) {
+  const float* x = a.logits + static_cast<std::int64_t>(row) * a.classes;
+  float* grad = a.grad + static_cast<std::int64_t>(row) * a.classes;
+  const auto target = static_cast<int>(a.targets[row]);
+  Highest top{-INFINITY, a.classes};
+  float all = 0.f;
+  for (int c = lane; c < a.classes; c += kLanes) {
+    if (x[c] > top.value) top = {x[c], c};
+    all += x[c];
+  }
+  top = highest<kLanes>(top);
+  float sum = 0.f;
+  for (int c = lane; c < a.classes; c += kLanes) sum += expf(x[c] - top.value);
+  sum = total<kLanes>(sum), all = total<kLanes>(all);
+  const auto classes = static_cast<float>(a.classes);
+  const float even = a.smoothing / classes, rest = 1.f - a.smoothing;
+  for (int c = lane; c < a.classes; c += kLanes) {
+    const float wanted = even + (c == target ? rest : 0.f);
+    grad[c] = (expf(x[c] - top.value) / sum - wanted) * a.scale;
+  }
+  *right = top.index == target;
+  const float log_sum = logf(sum) + top.value;
+  return rest * (log_sum - x[target]) + a.smoothing * (log_sum - all / classes);
+}
+
+template <int kLanes>
+__global__ void __launch_bounds__(kThreads) loss_kernel(LossArgs a) {
+  __shared__ float losses[kThreads];
+  __shared__ int rights[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  const int lane = t % kLanes;
+  float loss = 0.f;
+  int right = 0;
+  for (int row = t / kLanes; row < a.rows; row += kThreads / kLanes) {
+    bool hit = false;
+    const float l = row_loss<kLanes>(a, row, lane, &hit);
+    if (lane == 0) loss += l, right += hit ? 1 : 0;
+  }
+  losses[t] = loss, rights[t] = right;
+  for (int reach = kThreads / 2; reach > 0; reach /= 2) {
+    __syncthreads();
+    if (t < reach)
+      losses[t] += losses[t + reach], rights[t] += rights[t + reach];
+  }
+  if (t == 0) *a.loss_sum = losses[0], *a.correct = rights[0];
+}
+
+// 32 columns a block; each of 32 groups of threads takes every 32nd row.
+__global__ void __launch_bounds__(kThreads)
+    column_sums_kernel(const float* x, std::int64_t rows, int columns,
+                       float* to) {
+  __shared__ float all[32][33];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int group = static_cast<int>(threadIdx.x) / 32;
+  const int column = static_cast<int>(blockIdx.x) * 32 + lane;
+  float sum = 0.f;
+  if (column < columns)
+#pragma unroll 8
+    for (std::int64_t row = group; row < rows; row += 32)
+      sum += x[row * columns + column];
+  all[group][lane] = sum;
+  __syncthreads();
+  if (group != 0 || column >= columns) return;
+  sum = 0.f;
+#pragma unroll
+  for (int g = 0; g < 32; ++g) sum += all[g][lane];
+  to[column] = sum;
+}
+
+}  // namespace
+
+void launch_column_sums(const float* x, std::int64_t rows, int columns,
+                        float* to, cudaStream_t stream) {
+  column_sums_kernel<<<static_cast<unsigned>((columns + 31) / 32), kThreads, 0,
+                       stream>>>(x, rows, columns, to);
+  cuda_check(cudaGetLastError(), "column sums");
+}
+
+void launch_loss(const LossArgs& args, cudaStream_t stream) {
+  if (args.classes <= 32)
+    loss_kernel<1><<<1, kThreads, 0, stream>>>(args);
+  else
+    loss_kernel<32><<<1, kThreads, 0, stream>>>(args);
+  cuda_check(cudaGetLastError(), "loss");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-entropy of a batch in one block: sums in one order, no second launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace lockstep {
+
+struct LossArgs {
+  const float* logits;  // [rows, classes]
+  const std::int64_t* targets;
+  int rows, classes;
+  float smoothing, scale;
+  float* loss_sum;
+  std::int64_t* correct;
+  float* grad;  // [rows, classes]
+};
+
+// to[c] = sum over rows of x[row][c], in one order.
+void launch_column_sums(const float* x, std::int64_t rows, int columns,
+                        float* to, cudaStream_t stream);
+
+void launch_loss(const LossArgs& args, cudaStream_t stream);
+
+}  // namespace lockstep

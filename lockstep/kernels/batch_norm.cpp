@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/kernels/batch_norm.h"
+
+#include <ATen/ops/relu6.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "lockstep/kernels/direct_grad.h"
+#include "lockstep/kernels/gpu_table.h"
+
+namespace lockstep {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// The layer travels beside autograd: its state is not differentiated.
+struct NormActivation : torch::autograd::Function<NormActivation> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x,
+                            const at::Tensor& weight, const at::Tensor& bias,
+                            const std::optional<at::Tensor>& added,
+                            const NormLayer* layer, std::int64_t activation) {
+    const at::Tensor residual = added.value_or(at::Tensor());
+    NormLayer own = *layer;
+    own.weight = weight, own.bias = bias;
+    const NormForward out = gpu_table().norm_forward(
+        own, x, static_cast<Activation>(activation), residual);
+    // Without a residual, or an activation, backward can do without it.
+    const bool keep = residual.defined() &&
+                      static_cast<Activation>(activation) != Activation::none;
+    ctx->save_for_backward({x, keep ? out.output : at::Tensor(), weight, bias});
+    ctx->saved_data["statistics"] = out.statistics;
+    ctx->saved_data["activation"] = activation;
+    ctx->saved_data["residual"] = residual.defined();
+    return out.output;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const NormForward kept{
+        .output = saved[1],
+        .statistics = ctx->saved_data["statistics"].toTensor()};
+    const auto activation =
+        static_cast<Activation>(ctx->saved_data["activation"].toInt());
+    const at::Tensor &weight = saved[2], &bias = saved[3];
+    const at::Tensor to = begin_grad(weight), bias_to = begin_grad(bias);
+    const NormBackward out = gpu_table().norm_backward(
+        kept, saved[0], grads[0], activation,
+        ctx->saved_data["residual"].toBool(), to, bias_to);
+    return {out.input,
+            end_grad(weight, to),
+            end_grad(bias, bias_to),
+            out.residual,
+            {},
+            {}};
+  }
+};
+
+}  // namespace
+
+bool has_norm_kernel(const NormLayer& layer, const at::Tensor& x,
+                     const at::Tensor& residual) {
+  const auto fits = [](const at::Tensor& t) {
+    return t.scalar_type() == at::kBFloat16 &&
+           t.is_contiguous(at::MemoryFormat::ChannelsLast);
+  };
+  return x.is_cuda() && gpu_table().has_norm != nullptr && layer.training &&
+         layer.weight.defined() && layer.running_mean.defined() &&
+         x.dim() == 4 && fits(x) &&
+         (!residual.defined() ||
+          (fits(residual) && residual.sizes() == x.sizes())) &&
+         gpu_table().has_norm(x);
+}
+
+at::Tensor norm_activation(const NormLayer& layer, const at::Tensor& x,
+                           Activation activation, const at::Tensor& residual) {
+  // An argument that is undefined is not one to autograd.
+  const auto added = residual.defined() ? std::make_optional(residual)
+                                        : std::optional<at::Tensor>();
+  return NormActivation::apply(x, layer.weight, layer.bias, added, &layer,
+                               static_cast<std::int64_t>(activation));
+}
+
+at::Tensor activate(at::Tensor x, Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return x.relu_();
+    case Activation::relu6:
+      // Not in place: autograd would first copy what it is about to overwrite.
+      return at::relu6(x);
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+}  // namespace lockstep

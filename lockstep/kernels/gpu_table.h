@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What liblockstep_cuda.so adds to these kernels when it is opened. Until then
+// there is nothing, and GPU tensors go to LibTorch.
+#pragma once
+
+#include "lockstep/kernels/batch_norm.h"
+#include "lockstep/kernels/conv1d_steps.h"
+#include "lockstep/kernels/loss.h"
+
+namespace lockstep {
+
+struct NormForward {
+  at::Tensor output{};
+  at::Tensor statistics{};  // for backward, and room for its own
+};
+struct NormBackward {
+  at::Tensor input{}, residual{};
+};
+
+// Gradients of parameters are written where the caller says: fp32, contiguous.
+struct GpuTable {
+  // conv1d_relu_max_pool1d() in bf16 on tensor cores. Input and gradient in
+  // any memory order; output and data gradient channels last.
+  bool (*has_conv1d)(const ConvShape& shape) = nullptr;
+  ConvForward (*conv1d_forward)(const ConvShape& shape, const at::Tensor& input,
+                                const at::Tensor& weight,
+                                const at::Tensor& bias) = nullptr;
+  ConvBackward (*conv1d_backward)(const ConvShape& shape,
+                                  const ConvForward& kept,
+                                  const at::Tensor& weight,
+                                  const at::Tensor& grad, bool input_too,
+                                  const at::Tensor& weight_grad,
+                                  const at::Tensor& bias_grad) = nullptr;
+
+  // norm_activation() of a layer that trains, bf16 with channels last. Backward
+  // is given the output only where a residual went through an activation.
+  bool (*has_norm)(const at::Tensor& x) = nullptr;
+  NormForward (*norm_forward)(const NormLayer& layer, const at::Tensor& x,
+                              Activation activation,
+                              const at::Tensor& residual) = nullptr;
+  NormBackward (*norm_backward)(const NormForward& kept, const at::Tensor& x,
+                                const at::Tensor& grad, Activation activation,
+                                bool residual, const at::Tensor& weight_grad,
+                                const at::Tensor& bias_grad) = nullptr;
+
+  // depthwise_conv3x3(), bf16 with channels last.
+  bool (*has_depthwise)(const at::Tensor& x, std::int64_t stride) = nullptr;
+  at::Tensor (*depthwise_forward)(const at::Tensor& x, const at::Tensor& weight,
+                                  std::int64_t stride) = nullptr;
+  // Returns the data gradient; undefined when it is not wanted.
+  at::Tensor (*depthwise_backward)(const at::Tensor& x,
+                                   const at::Tensor& weight,
+                                   const at::Tensor& grad, std::int64_t stride,
+                                   bool input_too,
+                                   const at::Tensor& weight_grad) = nullptr;
+
+  // to[c] = sum over rows of x[row][c]; fp32, contiguous.
+  void (*column_sums)(const at::Tensor& x, const at::Tensor& to) = nullptr;
+
+  // cross_entropy_count()
+  bool (*has_loss)(const at::Tensor& logits,
+                   const at::Tensor& targets) = nullptr;
+  LossCount (*loss)(const at::Tensor& logits, const at::Tensor& targets,
+                    double smoothing, double scale) = nullptr;
+};
+
+// The library calls the first, once; null functions before that.
+void set_gpu_table(const GpuTable& table);
+const GpuTable& gpu_table();
+
+}  // namespace lockstep

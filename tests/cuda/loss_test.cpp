@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference: LibTorch's cross-entropy in fp64 on the CPU.
+#include "lockstep/kernels/loss.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "lockstep/kernels/gpu_table.h"
+#include "tests/cuda/gpu.h"
+
+namespace lockstep {
+namespace {
+
+void compare(std::int64_t rows, std::int64_t classes, double smoothing) {
+  SCOPED_TRACE(::testing::Message() << rows << " rows of " << classes
+                                    << ", smoothing " << smoothing);
+  const at::Tensor x = at::randn({rows, classes}) * 5;
+  const at::Tensor y = at::randint(classes, {rows}, at::kLong);
+  const at::Tensor ours = x.to(gpu().torch());
+  const at::Tensor targets = y.to(gpu().torch());
+  ASSERT_TRUE(has_loss_kernel(ours, targets));
+  const LossCount got = cross_entropy_count(ours, targets, smoothing, 0.25);
+  const at::Tensor reference = x.to(at::kDouble).requires_grad_();
+  const at::Tensor sum = at::cross_entropy_loss(
+      reference, y, {}, at::Reduction::Sum, -100, smoothing);
+  (sum * 0.25).backward();
+  // Absolute, per row: a loss near 0 has no digits to compare.
+  const auto furthest = [](const at::Tensor& a, const at::Tensor& b) {
+    return (a.cpu().to(at::kDouble) - b).abs().max().item<double>();
+  };
+  EXPECT_LT(furthest(got.loss_sum, sum.detach()),
+            1e-5 * static_cast<double>(rows));
+  EXPECT_LT(furthest(got.grad, reference.grad()), 1e-6);
+  EXPECT_EQ(got.correct.item<std::int64_t>(),
+            x.argmax(1).eq(y).sum().item<std::int64_t>());
+}
+
+TEST(LossOnGpu, AgreesWithLibTorch) {
+  for (const double smoothing : {0.0, 0.1}) {
+    compare(1, 2, smoothing);
+    compare(10, 10, smoothing);
+    compare(1030, 32, smoothing);
+    compare(77, 33, smoothing);
+    compare(128, 1000, smoothing);
+  }
+}
+
+TEST(ColumnSumsOnGpu, AgreeWithLibTorch) {
+  gpu();
+  for (const auto& [rows, columns] :
+       {std::pair<std::int64_t, std::int64_t>{10, 1000}, {600, 33}, {1, 1}}) {
+    const at::Tensor x = at::randn({rows, columns});
+    const at::Tensor to = at::empty({columns}).to(gpu().torch());
+    gpu_table().column_sums(x.to(gpu().torch()), to);
+    EXPECT_LT(distance(to, x.to(at::kDouble).sum(0)), 1e-6);
+  }
+}
+
+TEST(LossOnGpu, KeepsWhatIsNotANumber) {
+  at::Tensor x = at::randn({4, 10});
+  x[2][3] = std::nan("");
+  const LossCount got = cross_entropy_count(
+      x.to(gpu().torch()), at::zeros({4}, at::kLong).to(gpu().torch()), 0, 1);
+  EXPECT_TRUE(got.loss_sum.isnan().item<bool>());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference: LibTorch's operations in fp64 on the CPU.
+#include "lockstep/model/layers.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "tests/cuda/gpu.h"
+
+namespace lockstep {
+namespace {
+
+struct Passed {
+  at::Tensor output, input, residual, weight, bias, mean, var, batches;
+};
+
+Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
+            Activation activation, bool ours) {
+  const auto option =
+      ours ? at::TensorOptions().device(at::kCUDA).dtype(at::kBFloat16)
+           : at::TensorOptions().dtype(at::kDouble);
+  const auto place = [&](const at::Tensor& t) {
+    return t.to(option)
+        .contiguous(at::MemoryFormat::ChannelsLast)
+        .detach()
+        .requires_grad_();
+  };
+  torch::nn::BatchNorm2d norm(x0.size(1));
+  {
+    const at::NoGradGuard no_grad;
+    norm->weight.copy_(at::linspace(0.5, 2, x0.size(1)));
+    norm->bias.copy_(at::linspace(-1, 1, x0.size(1)));
+  }
+  norm->to(option.device());
+  if (!ours) norm->to(at::kDouble);
+  const at::Tensor x = place(x0);
+  const at::Tensor r = r0.defined() ? place(r0) : at::Tensor();
+  EXPECT_EQ(has_norm_kernel(layer_of(*norm), x, r), ours);
+  const at::Tensor y = norm_activation(norm, x, activation, [&] { return r; });
+  y.backward(place(g).detach());
+  return {y,
+          x.grad(),
+          r.defined() ? r.grad() : at::Tensor(),
+          norm->weight.grad(),
+          norm->bias.grad(),
+          norm->running_mean,
+          norm->running_var,
+          norm->num_batches_tracked};
+}
+
+void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
+  SCOPED_TRACE(::testing::Message()
+               << "sizes " << sizes << " activation "
+               << static_cast<int>(activation) << " residual " << residual);
+  gpu();
+  const at::Tensor x = (random(sizes) / 2 + 3).to(at::kBFloat16);
+  const at::Tensor r = residual ? random(sizes) : at::Tensor();
+  const at::Tensor g = random(sizes);
+  const Passed ours = pass(x, r, g, activation, true);
+  const Passed theirs = pass(x, r, g, activation, false);
+  EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
+  EXPECT_LT(distance(ours.mean, theirs.mean), 1e-5);
+  EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
+  EXPECT_EQ(ours.batches.item<std::int64_t>(), 1);
+  // Outputs that round to another side of the cut move single gradients.
+  EXPECT_LT(distance(ours.weight, theirs.weight), 2e-2);
+  EXPECT_LT(distance(ours.bias, theirs.bias), 2e-2);
+  EXPECT_LT(distance(ours.input, theirs.input), 2e-2);
+  if (residual) {
+    EXPECT_LT(distance(ours.residual, theirs.residual), 2e-2);
+  }
+}
+
+TEST(NormOnGpu, AgreesWithLibTorch) {
+  for (const Activation a :
+       {Activation::none, Activation::relu, Activation::relu6})
+    for (const bool residual : {false, true}) {
+      compare({4, 64, 32, 32}, a, residual);
+      compare({3, 24, 7, 5}, a, residual);
+      compare({2, 1280, 7, 7}, a, residual);
+      compare({1, 8, 1, 2}, a, residual);
+    }
+}
+
+// A plain sum of squares would lose this variance.
+TEST(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
+  gpu();
+  const at::Tensor x = (random({8, 16, 9, 9}) + 1000).to(at::kBFloat16);
+  const at::Tensor g = random(x.sizes());
+  const Passed ours = pass(x, {}, g, Activation::none, true);
+  const Passed theirs = pass(x, {}, g, Activation::none, false);
+  EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
+  EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
+}
+
+TEST(NormOnGpu, KeepsWhatIsNotANumber) {
+  gpu();
+  at::Tensor x = random({2, 16, 4, 4});
+  x[0][3][1][1] = std::nan("");
+  const Passed out = pass(x, {}, random({2, 16, 4, 4}), Activation::relu, true);
+  EXPECT_TRUE(out.output.select(1, 3).isnan().all().item<bool>());
+  EXPECT_FALSE(out.output.select(1, 2).isnan().any().item<bool>());
+}
+
+TEST(NormOnGpu, LeavesEvaluationToLibTorch) {
+  gpu();
+  torch::nn::BatchNorm2d norm(16);
+  norm->to(at::kCUDA);
+  norm->eval();
+  const at::Tensor x =
+      random({2, 16, 4, 4})
+          .to(at::TensorOptions().device(at::kCUDA).dtype(at::kBFloat16))
+          .contiguous(at::MemoryFormat::ChannelsLast);
+  EXPECT_FALSE(has_norm_kernel(layer_of(*norm), x, {}));
+}
+
+}  // namespace
+}  // namespace lockstep
