@@ -19,9 +19,10 @@ class BatchNorm2dImpl final : public torch::nn::BatchNorm2dImpl {
   using Training =
       std::function<at::Tensor(BatchNorm2dImpl&, const at::Tensor&)>;
   void train_with(Training training) { training_ = std::move(training); }
+  bool is_taken_over() const { return training_ && is_training(); }
 
   at::Tensor forward(const at::Tensor& x) {
-    if (training_ && is_training()) return training_(*this, x);
+    if (is_taken_over()) return training_(*this, x);
     return torch::nn::BatchNorm2dImpl::forward(x);
   }
 

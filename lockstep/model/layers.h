@@ -42,7 +42,7 @@ at::Tensor norm_activation(Norm& norm, const at::Tensor& x,
                            Activation activation, const Residual& residual) {
   const NormLayer layer = layer_of(*norm);
   at::Tensor added, y;
-  if (x.is_cuda()) {
+  if (x.is_cuda() && !norm->is_taken_over()) {
     added = residual();
     if (has_norm_kernel(layer, x, added))
       return norm_activation(layer, x, activation, added);
