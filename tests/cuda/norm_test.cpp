@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "lockstep/model/batch_norm.h"
 #include "tests/cuda/gpu.h"
 
 namespace lockstep {
@@ -25,7 +26,7 @@ Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
         .detach()
         .requires_grad_();
   };
-  torch::nn::BatchNorm2d norm(x0.size(1));
+  BatchNorm2d norm(x0.size(1));
   {
     const at::NoGradGuard no_grad;
     norm->weight.copy_(at::linspace(0.5, 2, x0.size(1)));
