@@ -49,8 +49,8 @@ class Single final : public Strategy {
     return outcome;
   }
 
-  std::vector<Piece> pieces(const StepInput& input, StepOutcome& outcome) {
-    std::vector<Piece> out;
+  std::vector<GraphPiece> pieces(const StepInput& input, StepOutcome& outcome) {
+    std::vector<GraphPiece> out;
     for (const Batch& pass : input.passes) {
       if (pass.samples == 0) continue;
       const auto root = std::make_shared<Root>();

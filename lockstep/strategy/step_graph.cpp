@@ -109,13 +109,13 @@ bool StepGraph::capture(Shape& shape, bool piecewise) {
 void StepGraph::record(Shape& shape, bool piecewise) {
   StepOutcome& outcome = piecewise ? shape.outcome_of_pieces : shape.outcome;
   outcome = {};
-  const std::vector<Piece> pieces = make_(shape.input, outcome);
+  const std::vector<GraphPiece> pieces = make_(shape.input, outcome);
   if (!piecewise) {
     shape.whole = context_.device.capture([&] {
-      for (const Piece& piece : pieces) piece.run();
+      for (const GraphPiece& piece : pieces) piece.run();
     });
   } else {
-    for (const Piece& piece : pieces)
+    for (const GraphPiece& piece : pieces)
       shape.pieces.push_back(context_.device.capture(piece.run));
   }
   ++captured_;
@@ -125,7 +125,7 @@ void StepGraph::replay(Shape& shape, bool piecewise) {
   ++replayed_;
   if (!piecewise) return shape.whole->replay();
   StepOutcome unused;
-  const std::vector<Piece> pieces = make_(shape.input, unused);
+  const std::vector<GraphPiece> pieces = make_(shape.input, unused);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     shape.pieces[i]->replay();
     context_.recorder.cut(pieces[i].span);
@@ -135,7 +135,7 @@ void StepGraph::replay(Shape& shape, bool piecewise) {
 StepOutcome StepGraph::run(const StepInput& input) {
   ++eager_;
   StepOutcome outcome;
-  for (const Piece& piece : make_(input, outcome)) {
+  for (const GraphPiece& piece : make_(input, outcome)) {
     piece.run();
     context_.recorder.cut(piece.span);
   }

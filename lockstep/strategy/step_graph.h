@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-struct Piece {
+struct GraphPiece {
   Span span;
   std::function<void()> run;
 };
@@ -25,7 +25,7 @@ struct Piece {
 // The pieces of a step on these inputs; they fill in the outcome, which
 // outlives them. The same pieces may run many times.
 using PieceMaker =
-    std::function<std::vector<Piece>(const StepInput&, StepOutcome&)>;
+    std::function<std::vector<GraphPiece>(const StepInput&, StepOutcome&)>;
 
 // Why steps of this run cannot be captured; empty when they can.
 std::string cannot_capture(const StrategyContext& context);
