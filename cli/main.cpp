@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/parse.h"
@@ -85,6 +86,9 @@ int main(int argc, char** argv) try {
     std::_Exit(exit_code(e.fault()));
   }
   return exit_code(e.fault());
+} catch (const std::filesystem::filesystem_error& e) {
+  std::fprintf(stderr, "lockstep: %s\n", e.what());
+  return exit_code(Fault::store);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "lockstep: %s\n", e.what());
   return 1;

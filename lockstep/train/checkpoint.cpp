@@ -47,11 +47,15 @@ std::string pointed(const fs::path& folder, const std::string& name) {
 void remove_unused(const fs::path& folder) {
   const std::string last = pointed(folder, "last");
   const std::string best = pointed(folder, "best");
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename();
+  std::error_code bad;
+  for (fs::directory_iterator at(folder, bad), end; !bad && at != end;
+       at.increment(bad)) {
+    const std::string name = at->path().filename();
     if (name.starts_with("step-") && name != last && name != best)
-      fs::remove_all(entry.path());
+      fs::remove_all(at->path(), bad);
+    if (bad) break;
   }
+  if (bad) fail(folder, bad);
 }
 
 Json state_json(const CheckpointTarget& target, const Json& values) {
@@ -108,7 +112,13 @@ void save_checkpoint(const CheckpointTarget& target, torch::nn::Module& module,
 }
 
 bool has_checkpoint(const fs::path& folder) {
-  return fs::exists(folder / "last" / "state.json");
+  std::error_code bad;
+  const bool there = fs::exists(folder / "last" / "state.json", bad);
+  if (bad)
+    throw Error(Fault::store, folder.string(),
+                fmt::format("cannot be read: {}", bad.message()),
+                "check the folder and its permissions");
+  return there;
 }
 
 void load_checkpoint(const fs::path& folder, const Json& identity,
