@@ -39,7 +39,7 @@ class Ddp final : public Strategy {
   void start() override { broadcast_from_0(context_, buffers_); }
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
-    send_buffers();
+    send_buffers(context_, buffers_, plan_, messages_);
     norms_ = input.norms;
     StepOutcome outcome =
         run_passes(context_, input, [this] { buckets_.arm(); });
@@ -73,15 +73,6 @@ class Ddp final : public Strategy {
     return lockstep::plan(config, list_,
                           {.ranks = context_.group.size(),
                            .accumulate = context_.config.batch.accumulate});
-  }
-
-  // Rank 0's running statistics count, as in a run of one rank.
-  void send_buffers() {
-    if (buffers_.empty()) return;
-    messages_.start(with_payload(plan_, Payload::buffers).front(), 0,
-                    {.op = Collective::broadcast, .tensor = buffers_.values()});
-    messages_.wait();
-    context_.recorder.cut(Span::exposed_comm);
   }
 
   void send_bucket(std::size_t bucket) {

@@ -5,11 +5,13 @@
 #include <ATen/autocast_mode.h>
 
 #include "lockstep/comm/group.h"
+#include "lockstep/kernels/loss.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/clip.h"
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/strategy/grad_norms.h"
+#include "lockstep/strategy/messages.h"
 
 namespace lockstep {
 namespace {
@@ -88,26 +90,43 @@ at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets) {
   return logits.detach().argmax(-1).eq(targets).sum();
 }
 
+PassRoot forward_pass(const StrategyContext& context, const Batch& pass,
+                      std::int64_t global_samples, StepOutcome& outcome) {
+  const TrainConfig& train = context.config.train;
+  const auto samples = static_cast<double>(pass.samples);
+  const auto global = static_cast<double>(global_samples);
+  const at::Tensor logits = forward(context.model, pass.inputs, train);
+  if (pass.samples > 0 && has_loss_kernel(logits, pass.targets)) {
+    const LossCount out = cross_entropy_count(
+        logits, pass.targets, train.label_smoothing, 1 / global);
+    add(outcome.loss_sum, out.loss_sum);
+    add(outcome.correct, out.correct);
+    return {logits, out.grad};
+  }
+  const at::Tensor loss = loss_of(context, logits, pass);
+  add(outcome.loss_sum, loss.detach() * samples);
+  add(outcome.correct, count_correct(logits, pass.targets));
+  // A whole batch needs no weight, and 1.0 * x is not free.
+  return {samples == global ? loss : loss * (samples / global), {}};
+}
+
 StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
                        const std::function<void()>& before_last) {
   StepOutcome outcome;
-  const TrainConfig& train = context.config.train;
   const std::size_t end = end_of(context, input);
   for (std::size_t i = 0; i < end; ++i) {
     const Batch& pass = input.passes[i];
     if (!runs(context, pass)) continue;
-    const double share = static_cast<double>(pass.samples) /
-                         static_cast<double>(input.global_samples);
-    const at::Tensor logits = forward(context.model, pass.inputs, train);
-    const at::Tensor loss = loss_of(context, logits, pass);
-    add(outcome.loss_sum, loss.detach() * static_cast<double>(pass.samples));
-    add(outcome.correct, count_correct(logits, pass.targets));
+    const PassRoot root =
+        forward_pass(context, pass, input.global_samples, outcome);
     context.recorder.cut(Span::forward);
     if (i + 1 == end && before_last) before_last();
-    // A whole batch needs no weight, and 1.0 * x is not free.
-    (share == 1.0 ? loss : loss * share).backward();
+    root.backward();
     if (input.norms != nullptr && context.group.size() == 1)
-      input.norms->add_pass(context.params, pass.samples, share, i + 1 < end);
+      input.norms->add_pass(context.params, pass.samples,
+                            static_cast<double>(pass.samples) /
+                                static_cast<double>(input.global_samples),
+                            i + 1 < end);
     context.recorder.cut(Span::backward);
   }
   return outcome;
@@ -121,6 +140,15 @@ void broadcast_from_0(const StrategyContext& context,
   if (!buffers.empty())
     context.group.run(
         {.op = Collective::broadcast, .tensor = buffers.values()});
+}
+
+void send_buffers(const StrategyContext& context, const FlatBuffers& buffers,
+                  const CommPlan& plan, Messages& messages) {
+  if (buffers.empty()) return;
+  messages.start(with_payload(plan, Payload::buffers).front(), 0,
+                 {.op = Collective::broadcast, .tensor = buffers.values()});
+  messages.wait();
+  context.recorder.cut(Span::exposed_comm);
 }
 
 void end_sent(GradNorms& norms, const StepInput& input) {

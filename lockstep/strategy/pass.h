@@ -15,6 +15,7 @@
 namespace lockstep {
 
 class FlatBuffers;
+class Messages;
 
 // The batch on the device, in the memory order that was asked for.
 Batch to_device(const Batch& batch, c10::Device device,
@@ -27,6 +28,18 @@ at::Tensor forward(const Model& model, const at::Tensor& inputs,
 // Number of predictions that are right, as a scalar on the device.
 at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets);
 
+// Where the backward of a pass begins, and with which gradient; undefined:
+// with 1.
+struct PassRoot {
+  at::Tensor from, grad;
+  void backward() const { from.backward(grad); }
+};
+
+// Forward and loss of one pass, weighed by its share of `global_samples`. Adds
+// its loss and its right predictions to `outcome`.
+PassRoot forward_pass(const StrategyContext& context, const Batch& pass,
+                      std::int64_t global_samples, StepOutcome& outcome);
+
 // Forward, loss and backward of each pass that has samples, each weighed by its
 // share of the global batch. `before_last` runs before the last backward, not
 // at all when no pass has samples. Cuts the step after forward and backward.
@@ -36,6 +49,10 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
 // Rank 0's parameters and running statistics to every rank.
 void broadcast_from_0(const StrategyContext& context,
                       const FlatBuffers& buffers);
+
+// Rank 0's running statistics to every rank, before a step and as planned.
+void send_buffers(const StrategyContext& context, const FlatBuffers& buffers,
+                  const CommPlan& plan, Messages& messages);
 
 // This rank's part of a measured step: the sum of its passes.
 void end_sent(GradNorms& norms, const StepInput& input);

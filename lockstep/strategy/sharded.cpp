@@ -60,7 +60,7 @@ class Sharded final : public Strategy {
   }
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
-    send_buffers();
+    send_buffers(context_, buffers_, plan_, messages_);
     norms_ = input.norms;
     StepOutcome outcome =
         run_passes(context_, input, [this] { buckets_.arm(); });
@@ -123,14 +123,6 @@ class Sharded final : public Strategy {
       state_begin += mine.numel;
     }
     return out;
-  }
-
-  void send_buffers() {
-    if (buffers_.empty()) return;
-    messages_.start(with_payload(plan_, Payload::buffers).front(), 0,
-                    {.op = Collective::broadcast, .tensor = buffers_.values()});
-    messages_.wait();
-    context_.recorder.cut(Span::exposed_comm);
   }
 
   void send_grads(std::size_t bucket) {

@@ -5,7 +5,6 @@
 
 #include <ATen/ATen.h>
 
-#include "lockstep/kernels/loss.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/optim/optimizer.h"
@@ -53,13 +52,14 @@ class Single final : public Strategy {
     std::vector<GraphPiece> out;
     for (const Batch& pass : input.passes) {
       if (pass.samples == 0) continue;
-      const auto root = std::make_shared<Root>();
-      const auto global = static_cast<double>(input.global_samples);
+      const auto root = std::make_shared<PassRoot>();
+      const std::int64_t global = input.global_samples;
       out.push_back({Span::forward, [this, &pass, &outcome, global, root] {
-                       *root = forward_pass(pass, global, outcome);
+                       refresh_half();
+                       *root = forward_pass(context_, pass, global, outcome);
                      }});
       out.push_back({Span::backward, [root] {
-                       root->from.backward(root->grad);
+                       root->backward();
                        *root = {};
                      }});
     }
@@ -69,40 +69,10 @@ class Single final : public Strategy {
     return out;
   }
 
-  // Where backward begins, and with which gradient; undefined: with 1.
-  struct Root {
-    at::Tensor from, grad;
-  };
-
-  Root forward_pass(const Batch& pass, double global, StepOutcome& outcome) {
-    const TrainConfig& train = context_.config.train;
-    refresh_half();
-    const at::Tensor logits = forward(context_.model, pass.inputs, train);
-    if (has_loss_kernel(logits, pass.targets)) {
-      const LossCount out = cross_entropy_count(
-          logits, pass.targets, train.label_smoothing, 1 / global);
-      add(outcome, out.loss_sum, out.correct);
-      return {logits, out.grad};
-    }
-    const at::Tensor loss =
-        loss_of(logits, pass.targets, train.label_smoothing);
-    const auto samples = static_cast<double>(pass.samples);
-    add(outcome, loss.detach() * samples, count_correct(logits, pass.targets));
-    return {samples == global ? loss : loss * (samples / global), {}};
-  }
-
   // Weights in bf16 as kernels read them; the last update moved them.
   void refresh_half() {
     if (captures_ && context_.config.train.precision == Precision::bf16)
       context_.params.cast_to_half();
-  }
-
-  static void add(StepOutcome& outcome, const at::Tensor& sum,
-                  const at::Tensor& correct) {
-    outcome.loss_sum =
-        outcome.loss_sum.defined() ? outcome.loss_sum + sum : sum;
-    outcome.correct =
-        outcome.correct.defined() ? outcome.correct + correct : correct;
   }
 
   StrategyContext context_;
