@@ -7,6 +7,7 @@
 
 #include "lockstep/batch/special.h"
 #include "lockstep/config/model_name.h"
+#include "lockstep/core/json_fields.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -15,36 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double number(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_number() ? found->get<double>()
-                                                     : std::nan("");
-}
-
-std::string text(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                     : "";
-}
-
 const Json& part(const Json& object, const char* field) {
   static const Json kNothing = Json::object();
   const auto found = object.find(field);
   return found != object.end() && found->is_object() ? *found : kNothing;
 }
 
-std::int64_t whole(const Json& object, const char* field) {
-  const double value = number(object, field);
-  return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
-}
-
 // Models of the `variable` family differ by their size alone.
 std::string name_of(const Json& model) {
-  const std::string kind = text(model, "kind");
+  const std::string kind = text_in(model, "kind");
   if (kind != "variable") return kind;
   ModelConfig config{.kind = ModelKind::variable};
-  config.variable_params = whole(model, "variable_params");
-  config.variable_flops = whole(model, "variable_flops");
+  config.variable_params = whole_in(model, "variable_params");
+  config.variable_flops = whole_in(model, "variable_flops");
   return model_name(config);
 }
 
@@ -52,17 +36,18 @@ void take_config(RunFacts& f, const Json& config) {
   const Json &batch = part(config, "batch"), &comm = part(config, "comm"),
              &train = part(config, "train");
   f.model = name_of(part(config, "model"));
-  f.strategy = text(part(config, "strategy"), "kind");
-  f.device = text(train, "device"), f.precision = text(train, "precision");
-  f.link = text(comm, "link");
-  f.emulated = text(comm, "kind") == "emulated";
-  f.seed = whole(train, "seed"), f.asked_steps = whole(train, "steps");
-  f.lr = number(part(config, "optim"), "lr");
-  f.ranks = std::max<std::int64_t>(1, whole(comm, "ranks"));
+  f.strategy = text_in(part(config, "strategy"), "kind");
+  f.device = text_in(train, "device"),
+  f.precision = text_in(train, "precision");
+  f.link = text_in(comm, "link");
+  f.emulated = text_in(comm, "kind") == "emulated";
+  f.seed = whole_in(train, "seed"), f.asked_steps = whole_in(train, "steps");
+  f.lr = number_in(part(config, "optim"), "lr");
+  f.ranks = std::max<std::int64_t>(1, whole_in(comm, "ranks"));
   const std::int64_t passes =
-      std::max<std::int64_t>(1, whole(batch, "accumulate"));
-  f.global_batch = whole(batch, "global"),
-  f.per_rank = whole(batch, "per_rank");
+      std::max<std::int64_t>(1, whole_in(batch, "accumulate"));
+  f.global_batch = whole_in(batch, "global"),
+  f.per_rank = whole_in(batch, "per_rank");
   if (f.global_batch > 0)
     f.per_rank = f.global_batch / (f.ranks * passes);
   else
@@ -73,9 +58,9 @@ void take_record(RunFacts& f, const RunRecord& r) {
   f.status = r.status, f.reason = r.reason, f.command = r.command;
   f.began_utc = r.began_utc, f.backend = r.backend;
   take_config(f, r.config);
-  f.parameters = whole(r.work, "parameters");
-  f.samples_per_epoch = whole(r.data, "train_samples");
-  f.bytes_a_step = number(r.comm, "bytes_a_step");
+  f.parameters = whole_in(r.work, "parameters");
+  f.samples_per_epoch = whole_in(r.data, "train_samples");
+  f.bytes_a_step = number_in(r.comm, "bytes_a_step");
 }
 
 void take_machine(RunFacts& f) {
@@ -83,12 +68,13 @@ void take_machine(RunFacts& f) {
   if (!fs::exists(file)) return;
   const Json machine = read_json(file, Fault::store);
   if (!machine.is_object()) return;
-  f.host = text(machine, "host");
+  f.host = text_in(machine, "host");
   const Json& device = part(machine, "device");
-  f.hardware = text(device, "name");
-  if (f.hardware.empty()) f.hardware = text(device, "kind");
-  f.memory_bytes = number(device, "memory_bytes");
-  if (!(f.memory_bytes > 0)) f.memory_bytes = number(machine, "memory_bytes");
+  f.hardware = text_in(device, "name");
+  if (f.hardware.empty()) f.hardware = text_in(device, "kind");
+  f.memory_bytes = number_in(device, "memory_bytes");
+  if (!(f.memory_bytes > 0))
+    f.memory_bytes = number_in(machine, "memory_bytes");
 }
 
 double median_of(const std::vector<StepSample>& steps,
@@ -135,18 +121,18 @@ void take_steps(RunFacts& f, const Resampling& how) {
 
 // Where the step file was left behind, the record's medians stand in.
 void take_summary(RunFacts& f, const Json& summary) {
-  const double step = number(summary, "median_step_s");
+  const double step = number_in(summary, "median_step_s");
   if (f.timed() || !(step > 0)) return;
   f.step = single_value(step);
-  f.step.count = static_cast<std::size_t>(whole(summary, "timed_steps"));
-  f.pieces = {.data_s = number(summary, "median_data_s"),
-              .copy_s = number(summary, "median_copy_s"),
-              .forward_s = number(summary, "median_forward_s"),
-              .backward_s = number(summary, "median_backward_s"),
-              .exposed_comm_s = number(summary, "median_exposed_comm_s"),
-              .optim_s = number(summary, "median_optim_s"),
-              .wait_s = number(summary, "median_wait_s"),
-              .comm_s = number(summary, "median_comm_s")};
+  f.step.count = static_cast<std::size_t>(whole_in(summary, "timed_steps"));
+  f.pieces = {.data_s = number_in(summary, "median_data_s"),
+              .copy_s = number_in(summary, "median_copy_s"),
+              .forward_s = number_in(summary, "median_forward_s"),
+              .backward_s = number_in(summary, "median_backward_s"),
+              .exposed_comm_s = number_in(summary, "median_exposed_comm_s"),
+              .optim_s = number_in(summary, "median_optim_s"),
+              .wait_s = number_in(summary, "median_wait_s"),
+              .comm_s = number_in(summary, "median_comm_s")};
   f.notes.push_back("no steps.csv: a median without an interval");
 }
 

@@ -7,29 +7,13 @@
 #include <cmath>
 #include <map>
 
+#include "lockstep/core/json_fields.h"
 #include "lockstep/store/study_folder.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-double number(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_number() ? found->get<double>()
-                                                     : std::nan("");
-}
-
-std::int64_t whole(const Json& object, const char* field) {
-  const double value = number(object, field);
-  return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
-}
-
-std::string text(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                     : "";
-}
 
 // The device that points of this model ran on, when there was one only:
 // predictions from measured points are about it.
@@ -45,11 +29,11 @@ std::string hardware_of(const Study& study, const std::string& model) {
 
 StudyPoint point_of(const Study& study, const PointState& state) {
   const Json& axes = state.axes;
-  StudyPoint point{.model = text(axes, "model"),
-                   .strategy = text(axes, "strategy"),
-                   .device = text(axes, "device"),
+  StudyPoint point{.model = text_in(axes, "model"),
+                   .strategy = text_in(axes, "strategy"),
+                   .device = text_in(axes, "device"),
                    .hardware = {},
-                   .arm = text(axes, "arm")};
+                   .arm = text_in(axes, "arm")};
   point.hardware = hardware_of(study, point.model);
   // Nothing ran, so nothing of it is known.
   const double none = std::nan("");
@@ -58,9 +42,9 @@ StudyPoint point_of(const Study& study, const PointState& state) {
   point.samples_per_s = point.imbalance = point.bus_bytes_per_s = none;
   point.peak_bus_bytes_per_s = point.peak_memory_bytes = none;
   point.bytes_a_step = point.best_val_accuracy = none;
-  point.ranks = std::max<std::int64_t>(1, whole(axes, "ranks"));
-  point.global_batch = whole(axes, "global_batch");
-  point.per_rank = whole(axes, "per_rank");
+  point.ranks = std::max<std::int64_t>(1, whole_in(axes, "ranks"));
+  point.global_batch = whole_in(axes, "global_batch");
+  point.per_rank = whole_in(axes, "per_rank");
   return point;
 }
 
@@ -68,15 +52,15 @@ StudyPoint predicted_point(const Study& study, const PointState& state) {
   StudyPoint point = point_of(study, state);
   const Json& p = state.predicted;
   point.origin = Origin::predicted;
-  point.step = single_value(number(p, "step_s"));
+  point.step = single_value(number_in(p, "step_s"));
   point.step.count = 0;
-  point.epoch_s = number(p, "epoch_s");
-  point.epoch_low_s = number(p, "lo90_s");
-  point.epoch_high_s = number(p, "hi90_s");
+  point.epoch_s = number_in(p, "epoch_s");
+  point.epoch_low_s = number_in(p, "lo90_s");
+  point.epoch_high_s = number_in(p, "hi90_s");
   point.samples_per_s =
       static_cast<double>(point.global_batch) / point.step.value;
-  point.peak_memory_bytes = number(p, "memory_bytes");
-  point.why = "predicted from " + text(p, "from");
+  point.peak_memory_bytes = number_in(p, "memory_bytes");
+  point.why = "predicted from " + text_in(p, "from");
   return point;
 }
 
@@ -103,7 +87,7 @@ void mark_runs(Study& study, const fs::path& folder) {
     if (const auto found = owner.find(run.path.lexically_normal());
         found != owner.end()) {
       run.mode = found->second->mode;
-      run.arm = text(found->second->axes, "arm");
+      run.arm = text_in(found->second->axes, "arm");
     }
   for (const std::string& warning : state.warnings)
     if (std::ranges::find(study.notes, warning) == study.notes.end())

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "lockstep/core/json_fields.h"
 #include "lockstep/core/units.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
@@ -30,14 +31,8 @@ constexpr std::array kPieces = {
     Piece{"wait for others", "median_wait_s", 'w'},
 };
 
-double number(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  if (found == object.end() || !found->is_number()) return std::nan("");
-  return found->get<double>();
-}
-
 Cell cell(const Json& object, const char* field) {
-  const double value = number(object, field);
+  const double value = number_in(object, field);
   return std::isfinite(value) ? Cell(value) : Cell();
 }
 
@@ -69,10 +64,10 @@ std::string title(const RunView& run) {
 
 std::string bar(const RunView& run) {
   constexpr double kWidth = 60;
-  const double step = number(run.record.summary, "median_step_s");
+  const double step = number_in(run.record.summary, "median_step_s");
   std::string out = "[", key;
   for (const Piece& p : kPieces) {
-    const double share = number(run.record.summary, p.field) / step;
+    const double share = number_in(run.record.summary, p.field) / step;
     if (!(share > 0.005)) continue;
     out += std::string(static_cast<std::size_t>(std::lround(share * kWidth)),
                        p.letter);
@@ -84,17 +79,17 @@ std::string bar(const RunView& run) {
 // The largest piece of the step, and what it means.
 std::string conclusion(const RunView& run) {
   const Json& s = run.record.summary;
-  const double step = number(s, "median_step_s");
+  const double step = number_in(s, "median_step_s");
   if (!std::isfinite(step)) return "No step was timed.\n";
   const Piece* largest =
       &*std::ranges::max_element(kPieces, {}, [&](const Piece& p) {
-        const double value = number(s, p.field);
+        const double value = number_in(s, p.field);
         return std::isfinite(value) ? value : -1.0;
       });
   return fmt::format("A step takes {}: {} of it is {}. {:.0f} samples/s.\n",
                      format_seconds(step),
-                     format_percent(number(s, largest->field) / step),
-                     largest->name, number(s, "samples_per_s"));
+                     format_percent(number_in(s, largest->field) / step),
+                     largest->name, number_in(s, "samples_per_s"));
 }
 
 // Bytes that rank 0 took part in sending, a step.
@@ -109,9 +104,9 @@ double bytes_a_step(const RunView& run) {
 // What sending costs a step. Empty for a run that sends nothing.
 std::string communication(const RunView& run) {
   const Json& s = run.record.summary;
-  const double step = number(s, "median_step_s");
-  const double comm = number(s, "median_comm_s");
-  const double exposed = number(s, "median_exposed_comm_s");
+  const double step = number_in(s, "median_step_s");
+  const double comm = number_in(s, "median_comm_s");
+  const double exposed = number_in(s, "median_exposed_comm_s");
   const double bytes = bytes_a_step(run);
   if (!(bytes > 0 && comm > 0 && step > 0)) return "";
   const bool emulated = run.record.backend == "emulated";
@@ -152,10 +147,10 @@ Table step_table(const RunView& run) {
                    .show = scaled(1e3, 3)},
                   {.name = "share", .unit = "(%)", .show = scaled(100, 1)}}};
   const Json& s = run.record.summary;
-  const double step = number(s, "median_step_s");
+  const double step = number_in(s, "median_step_s");
   for (const Piece& p : kPieces)
     table.add({std::string(p.name), cell(s, p.field),
-               cell(number(s, p.field) / step)});
+               cell(number_in(s, p.field) / step)});
   table.add({std::string("step"), cell(step), 1.0});
   return table;
 }

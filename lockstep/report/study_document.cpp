@@ -5,16 +5,13 @@
 #include <set>
 
 #include "lockstep/core/clock.h"
+#include "lockstep/core/json_fields.h"
 #include "lockstep/core/version.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/seed_figures.h"
 
 namespace lockstep {
 namespace {
-
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 Json rows_of(const Table& table) { return to_json(table)["rows"]; }
 
@@ -39,12 +36,12 @@ Json series_json(const Study& study, const StudyFindings& findings) {
       steps.push_back({{"ranks", s.ranks},
                        {"point", s.point},
                        {"origin", word(study.points[s.point].origin)},
-                       {"speedup", number(s.speedup.value)},
-                       {"speedup_lo95", number(s.speedup.low)},
-                       {"speedup_hi95", number(s.speedup.high)},
-                       {"efficiency", number(s.efficiency.value)},
-                       {"efficiency_lo95", number(s.efficiency.low)},
-                       {"efficiency_hi95", number(s.efficiency.high)}});
+                       {"speedup", number_or_null(s.speedup.value)},
+                       {"speedup_lo95", number_or_null(s.speedup.low)},
+                       {"speedup_hi95", number_or_null(s.speedup.high)},
+                       {"efficiency", number_or_null(s.efficiency.value)},
+                       {"efficiency_lo95", number_or_null(s.efficiency.low)},
+                       {"efficiency_hi95", number_or_null(s.efficiency.high)}});
     for (const LawFit& fit : findings.laws[i])
       laws.push_back({{"law", word(fit.law)},
                       {"serial", fit.values.serial},
@@ -71,7 +68,8 @@ Json curve_of(const RunFacts& run) {
               {"seed", run.seed}};
   const auto put = [&](const char* name, double EpochSample::*field) {
     Json values = Json::array();
-    for (const EpochSample& e : run.epochs) values.push_back(number(e.*field));
+    for (const EpochSample& e : run.epochs)
+      values.push_back(number_or_null(e.*field));
     out[name] = std::move(values);
   };
   put("train_loss", &EpochSample::train_loss);

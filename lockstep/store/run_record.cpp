@@ -7,22 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "lockstep/core/json_fields.h"
+#include "lockstep/core/median.h"
+
 namespace lockstep {
 namespace {
-
-double median(std::vector<double> values) {
-  std::erase_if(values, [](double v) { return !std::isfinite(v); });
-  if (values.empty()) return std::nan("");
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 std::vector<StepSample> settled(std::span<const StepSample> steps) {
   std::vector<StepSample> later;
@@ -39,7 +28,7 @@ void add_steps(Json& out, std::span<const StepSample> all) {
   const auto put = [&](const char* name, double StepSample::*field) {
     std::vector<double> values;
     for (const StepSample& s : steps) values.push_back(s.*field);
-    out[name] = number(median(std::move(values)));
+    out[name] = number_or_null(median(std::move(values)));
   };
   out["timed_steps"] = steps.size();
   put("median_step_s", &StepSample::step_s);
@@ -56,7 +45,7 @@ void add_steps(Json& out, std::span<const StepSample> all) {
     if (s.rank == 0) seconds += s.step_s;
     samples += static_cast<double>(s.samples);
   }
-  out["samples_per_s"] = number(samples / seconds);
+  out["samples_per_s"] = number_or_null(samples / seconds);
 }
 
 void add_epochs(Json& out, std::span<const EpochSample> epochs) {
@@ -71,13 +60,13 @@ void add_epochs(Json& out, std::span<const EpochSample> epochs) {
     peak = std::max(peak, e.peak_memory_bytes);
   }
   out["epochs"] = epochs.size();
-  out["median_epoch_s"] = number(median(seconds));
-  out["median_epoch_with_loading_s"] = number(median(with_loading));
-  out["final_train_loss"] = number(last.train_loss);
-  out["final_train_accuracy"] = number(last.train_accuracy);
-  out["final_val_loss"] = number(last.val_loss);
-  out["final_val_accuracy"] = number(last.val_accuracy);
-  out["best_val_accuracy"] = number(best);
+  out["median_epoch_s"] = number_or_null(median(seconds));
+  out["median_epoch_with_loading_s"] = number_or_null(median(with_loading));
+  out["final_train_loss"] = number_or_null(last.train_loss);
+  out["final_train_accuracy"] = number_or_null(last.train_accuracy);
+  out["final_val_loss"] = number_or_null(last.val_loss);
+  out["final_val_accuracy"] = number_or_null(last.val_accuracy);
+  out["best_val_accuracy"] = number_or_null(best);
   out["peak_memory_bytes"] = peak;
 }
 

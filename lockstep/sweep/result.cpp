@@ -7,6 +7,8 @@
 #include <random>
 
 #include "lockstep/core/error.h"
+#include "lockstep/core/json_fields.h"
+#include "lockstep/core/median.h"
 #include "lockstep/store/run_record.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -14,19 +16,6 @@ namespace lockstep {
 namespace {
 
 constexpr int kResamples = 1000;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return std::nan("");
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 // The same draws on every platform, unlike std::uniform_int_distribution.
 class Draw {
@@ -143,8 +132,8 @@ Json result_of(const std::filesystem::path& run, std::int64_t warmup) {
     const RunTimes times = times_of(run, warmup);
     const double step_s = median(times.full_s);
     out["timed_steps"] = times.full_s.size();
-    out["median_step_s"] = number(step_s);
-    out["epoch_s"] = number(epoch_of(times, step_s));
+    out["median_step_s"] = number_or_null(step_s);
+    out["epoch_s"] = number_or_null(epoch_of(times, step_s));
     out["epoch_from"] = "steps";
   } else {
     out["timed_steps"] = summary.value("timed_steps", Json(nullptr));

@@ -10,6 +10,7 @@
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
+#include "lockstep/core/median.h"
 
 namespace lockstep {
 namespace {
@@ -23,12 +24,6 @@ constexpr int kTiny = 100;  // smallest operations timed together
 
 constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
 constexpr double kBytesEach = 128e6;  // sent for a point of a curve
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // Seconds of one call, the median of as many as fit.
 double time_of(Device& device, const std::function<void()>& work) {

@@ -11,6 +11,7 @@
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
+#include "lockstep/core/median.h"
 #include "lockstep/core/version.h"
 #include "lockstep/plan/work_plan.h"
 #include "lockstep/strategy/pass.h"
@@ -24,12 +25,6 @@ constexpr std::int64_t kWarmUp = 4;
 constexpr std::int64_t kLeastSteps = 5;
 // How long the loader is watched.
 constexpr double kLoading_s = 1;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 double jitter_of(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
