@@ -5,12 +5,14 @@ MPI's MPI_Allreduce in shared memory. The programs take turns, so that what
 else the machine does falls on all of them; every sample is kept."""
 
 import argparse
-import json
 import os
+import pathlib
 import random
 import statistics
 import subprocess
 import sys
+
+from record import new_record, write_record
 
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
@@ -54,7 +56,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--python", help="not used: no peer in Python")
-    parser.add_argument("--out")
+    parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     programs = commands(args.bin, args.bytes, args.rounds)
     samples = {name: [] for name in programs}
@@ -69,7 +71,8 @@ def main():
           f"{args.rounds}")
     print("%-14s %10s %10s %10s %18s" % ("program", "median_ms", "best_ms",
                                          "bus_GB/s", "times MPI (90 %)"))
-    rows = []
+    record = new_record("comm", bytes=args.bytes, ranks=2)
+    rows = record["rows"]
     for name in programs:
         median = statistics.median(medians[name])
         low, high = interval(peer, medians[name])
@@ -82,10 +85,7 @@ def main():
             name, median * 1e3, rows[-1]["best_s"] * 1e3,
             args.bytes / median / 1e9, rows[-1]["faster_than_mpi"], low, high))
     if args.out:
-        with open(args.out, "w") as file:
-            json.dump({"schema": 1, "bench": "comm", "bytes": args.bytes,
-                       "ranks": 2, "rows": rows, "samples_s": samples}, file,
-                      indent=1)
+        write_record(args.out, {**record, "samples_s": samples})
 
 
 if __name__ == "__main__":

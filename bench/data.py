@@ -13,7 +13,6 @@ of N empty files. Needs a Python with torch and torchvision (--python).
 """
 import argparse
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -21,63 +20,35 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from record import ROOT, median_with_interval, new_record, write_record
+from worker import Worker
+
 BIN = ROOT / "build/bin"
 VARIANTS = ("pil", "pil_bilinear", "tensor")
 GOAL = 2.0
 
 
-class Side:
-    """A process that makes one pass over the images for each line it is sent."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-
-    def rate(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.process.args[0]} ended with {self.process.wait()}")
-        answer = json.loads(line)
-        return answer["images"] / answer["seconds"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def interval(values):
-    """Order statistics that hold the median at 95 % or more; all of them when few."""
-    values, n = sorted(values), len(values)
-    k = 0
-    while k + 1 < n / 2 and 2 * sum(math.comb(n, i) for i in range(k + 2)) / 2**n <= 0.05:
-        k += 1
-    return values[k], values[n - 1 - k]
-
-
 def compare(name, folder, args):
-    sides = {"lockstep": Side([BIN / "data_bench", "images", folder, args.workers, args.batch])}
+    sides = {"lockstep": Worker([BIN / "data_bench", "images", folder, args.workers, args.batch])}
     for variant in VARIANTS:
-        sides[variant] = Side([args.python, ROOT / "bench/data_torchvision.py", folder,
-                               args.workers, args.batch, variant])
+        sides[variant] = Worker([args.python, ROOT / "bench/data_torchvision.py", folder,
+                                 args.workers, args.batch, variant])
     rates = {side: [] for side in sides}
     for round_number in range(args.rounds + 1):
         for side, process in sides.items():
-            rate = process.rate()
+            answer = process.ask("")
             if round_number > 0:  # the first warms up
-                rates[side].append(rate)
+                rates[side].append(answer["images"] / answer["seconds"])
     for process in sides.values():
         process.close()
     rows = []
     for variant in VARIANTS:
         ratios = [ours / theirs for ours, theirs in zip(rates["lockstep"], rates[variant])]
-        low, high = interval(ratios)
+        middle, low, high = median_with_interval(ratios)
         rows.append({"images": name, "workers": args.workers, "against": f"torchvision {variant}",
                      "lockstep_images_per_s": statistics.median(rates["lockstep"]),
                      "torchvision_images_per_s": statistics.median(rates[variant]),
-                     "ratio": statistics.median(ratios), "ratio_low": low, "ratio_high": high,
+                     "ratio": middle, "ratio_low": low, "ratio_high": high,
                      "rounds": args.rounds, "goal": GOAL})
     return rows
 
@@ -105,7 +76,7 @@ def arguments():
 
 def main():
     args = arguments()
-    result = {"bench": "data", "batch": args.batch, "rows": []}
+    result = new_record("data", batch=args.batch)
     with tempfile.TemporaryDirectory() as scratch:
         flowers = pathlib.Path(os.environ.get("LOCKSTEP_DATA", "data")) / "flowers5"
         if (flowers / "train").is_dir():
@@ -124,7 +95,7 @@ def main():
         print(f"indexed {i['files']:,} files in {i['seconds']:.1f} s, peak memory "
               f"{i['peak_bytes'] / 1e6:.0f} MB (goals: 60 s, 1,000 MB)")
     if args.out:
-        args.out.write_text(json.dumps(result, indent=2) + "\n")
+        write_record(args.out, result)
 
 
 if __name__ == "__main__":

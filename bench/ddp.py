@@ -11,17 +11,16 @@ The three take turns; a ratio is taken of each turn's medians, and the table
 gives the median ratio with the interval that holds it at 95 %."""
 import argparse
 import csv
-import datetime
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 
-from step import KEEP, ROOT, median_with_interval
+from record import ROOT, median_with_interval, new_record, write_record
+from step import KEEP
 
 # Model, global batch, steps a turn, goal over PyTorch as installed.
 CASES = [("linear", 10, 40, 3.0), ("linear", 100, 30, 3.0), ("linear", 600, 10, 1.4),
@@ -99,9 +98,7 @@ def parse():
 
 def main():
     args = parse()
-    record = {"schema": 1, "bench": "ddp", "command": " ".join(sys.argv),
-              "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-              "host": {"system": platform.platform(), "load": os.getloadavg()[0]}, "rows": []}
+    record = new_record("ddp")
     print("# a ddp step, 2 ranks x 1 core; ratio above 1: we are faster; [95 %]")
     print(f"#{'model':>8} {'batch':>5} {'ours':>9} {'gloo':>9} {'ratio':^20} {'goal':>5}        {'malloc':>9} {'ratio':^20}")
     for model, batch, steps, goal in CASES:
@@ -115,8 +112,7 @@ def main():
               f"{row['torch_kept_s'] * 1e3:>6.1f} ms {b:5.2f} [{b_lo:.2f}, {b_hi:.2f}]", flush=True)
         record["rows"].append({"model": model, "batch": batch, "goal": goal, **row, "samples_s": turns})
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(record) + "\n")
+        write_record(args.out, record)
         print(f"# record: {args.out}")
 
 

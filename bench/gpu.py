@@ -12,14 +12,14 @@ sides. A ratio above 1: we are faster. Needs a python3 with torch on the path.
 """
 import argparse
 import csv
-import datetime
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from record import ROOT, new_record, write_record
+
 # Model, batch, precision class, PyTorch's best mode.
 CASES = [("linear", 10, "tf32", "graph"), ("linear", 100, "tf32", "graph"),
          ("linear", 600, "tf32", "graph"), ("conv1d", 10, "bf16", "graph"),
@@ -60,7 +60,6 @@ def measure(args, case):
     ours = our_step_ms(args.binary, model, batch, precision, "on", args.rounds)
     eager = torch_step_ms(model, batch, "fp32", "eager", args.rounds)
     best = torch_step_ms(model, batch, precision, mode, args.rounds)
-    
     counts = {side["parameters"] for side in (ours, eager, best)}
     if len(counts) != 1:
         raise SystemExit(f"bench: not the same model: {counts}")
@@ -76,8 +75,7 @@ def measure(args, case):
 
 
 def write(folder, record):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "gpu.json").write_text(json.dumps(record) + "\n")
+    write_record(folder / "gpu.json", record)
     with (folder / "gpu.csv").open("w", newline="") as file:
         fields = [k for k in record["rows"][0] if k not in ("sides", "clocks")]
         table = csv.DictWriter(file, fields, extrasaction="ignore")
@@ -101,9 +99,7 @@ def parse():
 
 def main():
     args = parse()
-    record = {"schema": 1, "bench": "gpu", "command": " ".join(sys.argv), "gpu": gpu_state(),
-              "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-              "rows": []}
+    record = new_record("gpu", gpu=gpu_state())
     print(f"# one training step on {record['gpu']['name']}; ratio above 1: we are faster")
     print(f"#{'model':>13} {'batch':>5} {'class':>5} {'ours':>9} {'eager':>9} {'best':>9} "
           f"{'mode':>8} {'/eager':>7} {'/best':>7}")

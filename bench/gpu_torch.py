@@ -3,8 +3,8 @@
 
     python3 bench/gpu_torch.py MODEL BATCH fp32|tf32|bf16 eager|graph|compile ROUNDS
 
-Prints one line of JSON: milliseconds a step of each round. The models are
-PyTorch's own and torchvision's, the settings those of bench/gpu_bench.cpp.
+Prints one line of JSON: milliseconds a step of each round. The settings
+are those of bench/gpu_bench.cpp.
 """
 import contextlib
 import json
@@ -12,37 +12,8 @@ import sys
 import time
 
 import torch
-import torchvision
 
-
-def linear():
-    nn = torch.nn
-    return nn.Sequential(nn.Linear(12000, 1000), nn.ReLU(), nn.Linear(1000, 100), nn.ReLU(),
-                         nn.Linear(100, 10), nn.Sigmoid(), nn.Linear(10, 10))
-
-
-def conv1d():
-    nn = torch.nn
-    return nn.Sequential(nn.Unflatten(1, (1, 12000)),
-                         nn.Conv1d(1, 50, 200, padding=100), nn.ReLU(), nn.MaxPool1d(4),
-                         nn.Conv1d(50, 30, 100, padding=50), nn.ReLU(), nn.MaxPool1d(3),
-                         nn.Conv1d(30, 10, 50, padding=25), nn.ReLU(), nn.MaxPool1d(5),
-                         nn.Flatten(), nn.Linear(2000, 100), nn.Sigmoid(), nn.Linear(100, 10))
-
-
-def resnet18():
-    model = torchvision.models.resnet18(num_classes=10)
-    model.conv1 = torch.nn.Conv2d(3, 64, 3, padding=1, bias=False)
-    model.maxpool = torch.nn.Identity()
-    return model
-
-
-def mobilenet_v2():
-    return torchvision.models.mobilenet_v2(num_classes=10)
-
-
-MODELS = {"linear": (linear, (12000,)), "conv1d": (conv1d, (12000,)),
-          "resnet18": (resnet18, (3, 32, 32)), "mobilenet_v2": (mobilenet_v2, (3, 224, 224))}
+from torch_models import MODELS, count_parameters, make_optimizer, takes_images
 
 
 class Step:
@@ -57,22 +28,16 @@ class Step:
         self.model = make().cuda()
         self.inputs = torch.randn(batch, *sample, device="cuda")
         self.targets = torch.randint(0, 10, (batch,), device="cuda")
-        if self.tuned and len(sample) == 3:
+        if self.tuned and takes_images(name):
             self.model = self.model.to(memory_format=torch.channels_last)
             self.inputs = self.inputs.to(memory_format=torch.channels_last)
-        self.optimizer = self.make_optimizer(len(sample) == 3, mode == "graph")
+        setting = {"fused": True} if self.tuned else {}
+        if mode == "graph" and not takes_images(name):
+            setting["capturable"] = True  # Adam counts its steps; SGD has nothing to count
+        self.optimizer = make_optimizer(name, self.model.parameters(), **setting)
         self.bf16 = precision == "bf16"
         self.forward = torch.compile(self.loss, mode="reduce-overhead") if mode == "compile" \
             else self.loss
-
-    def make_optimizer(self, images, capturable):
-        extra = {"fused": True} if self.tuned else {}
-        if images:
-            return torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9,
-                                   weight_decay=5e-4, **extra)
-        if capturable:
-            extra["capturable"] = True
-        return torch.optim.Adam(self.model.parameters(), lr=1e-3, **extra)
 
     def loss(self):
         cast = torch.autocast("cuda", torch.bfloat16) if self.bf16 else contextlib.nullcontext()
@@ -119,7 +84,7 @@ def main():
                       "cudnn": torch.backends.cudnn.version(), "mode": mode,
                       "precision": precision,
                       "peak_mib": torch.cuda.max_memory_allocated() >> 20,
-                      "parameters": sum(p.numel() for p in step.model.parameters())}))
+                      "parameters": count_parameters(step.model)}))
 
 
 if __name__ == "__main__":

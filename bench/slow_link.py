@@ -7,7 +7,8 @@ weak scaling.
 
     python3 bench/slow_link.py [--rate 1gbit] [--out FOLDER]
 
-FOLDER gets each run's record, steps.csv and comm.csv, and the table."""
+FOLDER gets each run's record, steps.csv and comm.csv, the table, and the
+record of the comparison (slow_link.json)."""
 import argparse
 import csv
 import os
@@ -18,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from record import ROOT, new_record, write_record
+
 CASES = [("linear", 10, 24), ("conv1d", 10, 12)]  # model, batch a host, steps
 WARM_UP = 4
 KEPT = ("config.toml", "machine.json", "record.json", "steps.csv", "comm.csv")
@@ -59,15 +61,31 @@ def keep(run_folder, folder):
         shutil.copy(run_folder / name, folder / name)
 
 
+def verdict(row):
+    if row["hosts"] == 1:
+        return ""
+    return "chokes" if row["speed_up"] <= 1.05 else "scales" if row["speed_up"] >= 1.6 else "fades"
+
+
+def table(record):
+    lines = [f"# two hosts joined by {record['rate']}, one core a host, batch a host kept; medians",
+             f"#{'model':>7} {'hosts':>5} {'step':>10} {'sent':>10} {'in flight':>10} {'exposed':>10} "
+             f"{'samples/s':>10} {'speed-up':>8}"]
+    for row in record["rows"]:
+        line = (f"{row['model']:>8} {row['hosts']:>5} {row['step_s'] * 1e3:>7.1f} ms {row['bytes'] / 1e6:>7.2f} MB "
+                f"{row['comm_s'] * 1e3:>7.1f} ms {row['exposed_s'] * 1e3:>7.1f} ms "
+                f"{row['samples_per_s']:>10.1f} {row['speed_up']:>8.2f}  {verdict(row)}")
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--rate", default="1gbit")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
-    lines = [f"# two hosts joined by {args.rate}, one core a host, batch a host kept; medians",
-             f"#{'model':>7} {'hosts':>5} {'step':>10} {'sent':>10} {'in flight':>10} {'exposed':>10} "
-             f"{'samples/s':>10} {'speed-up':>8}"]
+    record = new_record("slow_link", rate=args.rate)
     with tempfile.TemporaryDirectory() as temporary:
         for model, batch, steps in CASES:
             alone = None
@@ -76,16 +94,15 @@ def main():
                 run(args, model, batch, steps, hosts, folder)
                 row = summarise(folder, batch, hosts)
                 alone = alone or row["samples_per_s"]
-                speed_up = row["samples_per_s"] / alone
-                verdict = "" if hosts == 1 else "  chokes" if speed_up < 1.05 else "  scales" if speed_up >= 1.6 else "  fades"
-                lines.append(f"{model:>8} {hosts:>5} {row['step_s'] * 1e3:>7.1f} ms {row['bytes'] / 1e6:>7.2f} MB "
-                             f"{row['comm_s'] * 1e3:>7.1f} ms {row['exposed_s'] * 1e3:>7.1f} ms "
-                             f"{row['samples_per_s']:>10.1f} {speed_up:>8.2f}{verdict}")
+                record["rows"].append({"model": model, "hosts": hosts, **row,
+                                       "speed_up": row["samples_per_s"] / alone})
                 if args.out:
                     keep(folder, args.out / folder.name)
-    print("\n".join(lines))
+    text = table(record)
+    print(text)
     if args.out:
-        (args.out / "table.txt").write_text("\n".join(lines) + "\n")
+        write_record(args.out / "slow_link.json", record)
+        (args.out / "table.txt").write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -10,17 +10,15 @@ and the table gives the median ratio with the interval that holds it at 95 %.
 Above 1 we are faster. Needs a Python with torch and torchvision (--python).
 """
 import argparse
-import datetime
-import json
 import math
 import os
 import pathlib
-import platform
 import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from record import ROOT, median_with_interval, new_record, write_record
+from worker import Worker
+
 # Model, batch, goal over PyTorch as installed, goal over the tuned one.
 CASES = [("linear", 10, 2.0, 1.15), ("linear", 100, 1.0, 1.0), ("linear", 600, 1.0, 1.0),
          ("conv1d", 10, 1.5, 1.5), ("resnet18", 32, 1.0, 1.0)]
@@ -30,63 +28,34 @@ SIDES = ("lockstep", "torch", "torch_kept")
 PARTS = ("step_s", "forward_s", "backward_s", "optim_s")
 
 
-class Worker:
-    """A process that runs as many steps as it is told and answers in JSON."""
-
-    def __init__(self, command, environment):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env={**os.environ, **environment})
-        self.about = self.read()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"bench: {self.process.args[0]} ended early")
-        return json.loads(line)
-
-    def run(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        return self.read()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def start(args, model, batch):
     case = [model, str(batch), str(args.threads)]
-    theirs = [args.python, str(ROOT / "bench/torch_worker.py"), *case]
-    workers = {"lockstep": Worker([str(args.build / "bin/step_bench"), *case], {}),
-               "torch": Worker(theirs, {}), "torch_kept": Worker(theirs, KEEP)}
-    counts = {side: worker.about["parameters"] for side, worker in workers.items()}
+    theirs = [args.python, ROOT / "bench/torch_worker.py", *case]
+    programs = {"lockstep": ([args.build / "bin/step_bench", *case], {}),
+                "torch": (theirs, {}), "torch_kept": (theirs, KEEP)}
+    workers, about = {}, {}
+    for side, (command, environment) in programs.items():
+        workers[side] = Worker(command, environment)
+        about[side] = workers[side].read()  # one after the other: PyTorch's tries its settings first
+    counts = {side: said["parameters"] for side, said in about.items()}
     if len(set(counts.values())) != 1:
         raise SystemExit(f"bench: not the same model: {counts}")
-    return workers
+    return workers, about
 
 
 def measure(args, model, batch):
     """Rounds of {side: {part: [seconds, ...]}}, and what each side says of itself."""
-    workers = start(args, model, batch)
-    about = {side: worker.about for side, worker in workers.items()}
-    once = {side: statistics.median(workers[side].run(3)["step_s"]) for side in SIDES}
+    workers, about = start(args, model, batch)
+    once = {side: statistics.median(workers[side].ask(3)["step_s"]) for side in SIDES}
     steps = max(1, min(20, round(0.25 / max(once.values()))))
     rounds = max(5, math.ceil(args.seconds / (steps * sum(once.values()))))
     samples = []
     for turn in range(rounds):
         order = SIDES[turn % 3:] + SIDES[:turn % 3]
-        samples.append({side: workers[side].run(steps) for side in order})
+        samples.append({side: workers[side].ask(steps) for side in order})
     for worker in workers.values():
         worker.close()
     return about, samples
-
-
-def median_with_interval(values):
-    """The median and the order statistics that hold it at 95 %."""
-    ordered, n = sorted(values), len(values)
-    reach = 0.98 * math.sqrt(n)
-    low, high = max(0, math.floor(n / 2 - reach)), min(n - 1, math.ceil(n / 2 + reach))
-    return statistics.median(ordered), ordered[low], ordered[high]
 
 
 def summarise(samples):
@@ -133,9 +102,7 @@ def parse():
 
 def main():
     args = parse()
-    record = {"schema": 1, "bench": "step", "command": " ".join(sys.argv),
-              "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-              "host": {"system": platform.platform(), "load": os.getloadavg()[0]}, "rows": []}
+    record = new_record("step")
     print(f"# one training step on {args.threads} threads; ratio above 1: we are faster; [95 %]")
     print(f"#{'model':>8} {'batch':>5} {'ours':>10} {'PyTorch':>10}  "
           f"{'ratio':^19} {'goal':>11} {'malloc':>10}  {'ratio':^19} {'goal':>11}")
@@ -155,8 +122,7 @@ def main():
         record["rows"].append({"model": model, "batch": batch, "goals": goals, "about": about,
                                **row, "samples": samples})
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(record) + "\n")
+        write_record(args.out, record)
         print(f"# record: {args.out}")
 
 

@@ -12,7 +12,7 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-from torch_worker import MODELS, make_optimizer
+from torch_models import MODELS, make_optimizer
 
 WARM_UP = 5
 
@@ -30,7 +30,7 @@ def train(rank, ranks, port, name, batch, steps):
     torch.manual_seed(1)
     make, sample = MODELS[name]
     model = torch.nn.parallel.DistributedDataParallel(make(), gradient_as_bucket_view=True)
-    optimizer = make_optimizer(name, model.parameters(), {"fused": True})
+    optimizer = make_optimizer(name, model.parameters(), fused=True)
     inputs, targets = torch.randn(batch // ranks, *sample), torch.randint(0, 10, (batch // ranks,))
     seconds = []
     for _ in range(steps + WARM_UP):

@@ -10,39 +10,8 @@ import sys
 import time
 
 import torch
-import torchvision
 
-
-def linear():
-    nn = torch.nn
-    return nn.Sequential(nn.Linear(12000, 1000), nn.ReLU(), nn.Linear(1000, 100), nn.ReLU(),
-                         nn.Linear(100, 10), nn.Sigmoid(), nn.Linear(10, 10))
-
-
-def conv1d():
-    nn = torch.nn
-    return nn.Sequential(nn.Unflatten(1, (1, 12000)),
-                         nn.Conv1d(1, 50, 200, padding=100), nn.ReLU(), nn.MaxPool1d(4),
-                         nn.Conv1d(50, 30, 100, padding=50), nn.ReLU(), nn.MaxPool1d(3),
-                         nn.Conv1d(30, 10, 50, padding=25), nn.ReLU(), nn.MaxPool1d(5),
-                         nn.Flatten(), nn.Linear(2000, 100), nn.Sigmoid(), nn.Linear(100, 10))
-
-
-def resnet18():
-    model = torchvision.models.resnet18(num_classes=10)
-    model.conv1 = torch.nn.Conv2d(3, 64, 3, padding=1, bias=False)
-    model.maxpool = torch.nn.Identity()
-    return model
-
-
-MODELS = {"linear": (linear, (12000,)), "conv1d": (conv1d, (12000,)),
-          "resnet18": (resnet18, (3, 32, 32))}
-
-
-def make_optimizer(name, params, setting):
-    if name == "resnet18":
-        return torch.optim.SGD(params, lr=0.01, momentum=0.9, weight_decay=5e-4, **setting)
-    return torch.optim.Adam(params, lr=1e-3, **setting)
+from torch_models import MODELS, count_parameters, make_optimizer
 
 
 class Bench:
@@ -52,10 +21,10 @@ class Bench:
         self.inputs = torch.randn(batch, *sample)
         self.targets = torch.randint(0, 10, (batch,))
         self.setting = min(({"fused": True}, {"foreach": True}), key=self.try_setting)
-        self.optimizer = make_optimizer(name, self.model.parameters(), self.setting)
+        self.optimizer = make_optimizer(name, self.model.parameters(), **self.setting)
 
     def try_setting(self, setting):
-        self.optimizer = make_optimizer(self.name, self.model.parameters(), setting)
+        self.optimizer = make_optimizer(self.name, self.model.parameters(), **setting)
         self.run(3)
         return statistics.median(self.run(5)["optim_s"])
 
@@ -80,7 +49,7 @@ def main():
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     bench = Bench(name, batch)
-    print(json.dumps({"parameters": sum(p.numel() for p in bench.model.parameters()),
+    print(json.dumps({"parameters": count_parameters(bench.model),
                       "torch": torch.__version__, "threads": torch.get_num_threads(),
                       "optimizer": next(iter(bench.setting))}), flush=True)
     for line in sys.stdin:
