@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep advise RECIPE|PROFILE|MODEL: how many devices, which batch size,
 // which strategy. One sentence, then the evidence.
-#include <fmt/format.h>
-
-#include <cmath>
 #include <cstdio>
 #include <memory>
 
+#include "cli/advise_asked.h"
 #include "cli/commands.h"
-#include "cli/what_if.h"
+#include "lockstep/advise/target.h"
 #include "lockstep/core/error.h"
 #include "lockstep/report/advice_table.h"
 
@@ -19,18 +17,7 @@ namespace {
 constexpr double kSamplesWithoutData = 1e6;
 constexpr std::size_t kTextRows = 12;
 
-struct Asked {
-  WhatIf what_if;
-  double noise_scale = 0, lr = 0, epochs = 0, price = 0, budget = 0,
-         deadline_s = 0;
-  Format format = Format::text;
-};
-
-void require(const char* option, double value) {
-  if (!std::isfinite(value) || value < 0)
-    throw Error(Fault::config, option,
-                fmt::format("{} is not a number from 0 on", value));
-}
+using Asked = AdviseAsked;
 
 // Every number of devices up to eight, then powers of two.
 void add_ranks(Grid& grid) {
@@ -41,25 +28,8 @@ void add_ranks(Grid& grid) {
   if (grid.ranks.back() != most) grid.ranks.push_back(most);
 }
 
-// With a noise scale other batches can be weighed: halves and doubles.
-void add_batches(Grid& grid, std::int64_t base) {
-  grid.batches.clear();
-  for (std::int64_t b = std::max<std::int64_t>(1, base / 8); b <= base * 64;
-       b *= 2)
-    grid.batches.push_back(b);
-}
-
 Goal goal_of(const Asked& asked, const Subject& subject, const Question& q,
              double base_batch) {
-  require("--noise-scale", asked.noise_scale);
-  require("--lr", asked.lr);
-  require("--epochs", asked.epochs);
-  require("--price", asked.price);
-  require("--budget", asked.budget);
-  require("--deadline", asked.deadline_s);
-  if (asked.budget > 0 && asked.price <= 0)
-    throw Error(Fault::config, "--budget", "needs a price",
-                "--price is what one device costs an hour");
   const double epoch = q.epoch_samples > 0
                            ? static_cast<double>(q.epoch_samples)
                            : kSamplesWithoutData;
@@ -72,10 +42,42 @@ Goal goal_of(const Asked& asked, const Subject& subject, const Question& q,
           .noise_scale = asked.noise_scale,
           .price_per_device_hour = asked.price,
           .budget = asked.budget,
-          .deadline_s = asked.deadline_s};
+          .deadline_s = deadline_s(asked)};
+}
+
+// Runs that reached the accuracy say how many samples and at which batches.
+Goal with_target(const Asked& asked, const Subject& subject, Goal goal) {
+  goal.evidence = read_target_evidence(asked.from, asked.target);
+  goal.evidence_from = asked.from;
+  if (goal.evidence->model != subject.name)
+    throw Error(
+        Fault::config, asked.from,
+        "holds runs of " + goal.evidence->model + ", not of " + subject.name);
+  goal.base_lr = asked.lr;  // else the evidence's own
+  return to_target(goal, goal.base_batch);
+}
+
+// The batches to weigh: those named, else the recipe's, with a noise scale
+// others around it; for a target those of which the samples are known.
+std::vector<std::int64_t> batches_of(const Asked& asked, const Subject& subject,
+                                     const Goal& goal,
+                                     std::vector<std::int64_t> named) {
+  const bool said = !asked.what_if.batch.empty();
+  const auto base = static_cast<std::int64_t>(goal.base_batch);
+  if (goal.evidence) {
+    if (!said && subject.from_recipe && goal.noise_scale <= 0)
+      named = {subject.asked.global_batch()};
+    else if (!said)
+      named.clear();
+    return target_batches(goal, named);
+  }
+  if (said) return named;
+  return goal.noise_scale > 0 ? batches_around(base)
+                              : std::vector<std::int64_t>{base};
 }
 
 int run(const Asked& asked) {
+  check(asked);
   const Subject subject = subject_of(asked.what_if);
   Grid grid = grid_of(asked.what_if, subject);
   // The recipe's global batch is what its settings were tuned for.
@@ -83,14 +85,12 @@ int run(const Asked& asked) {
   if (!asked.what_if.batch.empty()) base.batch = grid.batches.front();
   const std::int64_t batch = base.global_batch();
   grid.asked.scaling = Scaling::strong;
-  if (asked.what_if.batch.empty()) grid.batches = {batch};
-  if (asked.what_if.batch.empty() && asked.noise_scale > 0)
-    add_batches(grid, batch);
+  Goal goal = goal_of(asked, subject, grid.asked, static_cast<double>(batch));
+  if (asked.target > 0) goal = with_target(asked, subject, goal);
+  grid.batches = batches_of(asked, subject, goal, grid.batches);
   if (asked.what_if.ranks.empty()) add_ranks(grid);
   if (asked.what_if.strategy.empty())
     grid.methods = {Method::ddp, Method::sharded};
-  const Goal goal =
-      goal_of(asked, subject, grid.asked, static_cast<double>(batch));
   const Advice advice = advise(subject, grid, goal);
   if (asked.format != Format::text) {
     print(advice_rows(grid, advice, advice.ranking.size()), asked.format);
@@ -108,16 +108,7 @@ int run(const Asked& asked) {
 
 std::function<int()> advise(Options& options) {
   auto a = std::make_shared<Asked>();
-  declare(options, a->what_if);
-  options.value("--noise-scale", a->noise_scale,
-                "gradient noise scale in samples; without it larger batches "
-                "are not weighed");
-  options.value("--lr", a->lr, "learning rate tuned at the recipe's batch");
-  options.value("--epochs", a->epochs, "passes over the data at that batch");
-  options.value("--price", a->price, "what one device costs an hour");
-  options.value("--budget", a->budget, "most money, in the price's currency");
-  options.value("--deadline", a->deadline_s, "seconds it may take");
-  options.format(a->format);
+  declare(options, *a);
   return [a] { return run(*a); };
 }
 

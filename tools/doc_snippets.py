@@ -4,7 +4,7 @@
 
 A line `<!-- run -->` before a ```sh block marks it for every build,
 `<!-- run: train -->` for one with the train half. A snippet runs in a copy-free
-scratch folder with `lockstep` in PATH and links to recipes/ and examples/; any
+scratch folder with `lockstep` in PATH and links to recipes/, examples/ and results/; any
 command that fails, fails it.
 """
 import os
@@ -31,7 +31,7 @@ def snippets(with_train):
 def run(commands, program, timeout_s=300):
     """What went wrong, or an empty text."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("recipes", "examples"):
+        for name in ("recipes", "examples", "results"):
             if (ROOT / name).exists():
                 os.symlink(ROOT / name, pathlib.Path(folder) / name)
         path = f"{pathlib.Path(program).parent}:{os.environ['PATH']}"

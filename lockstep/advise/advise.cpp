@@ -28,13 +28,15 @@ bool faster(const Choice& a, const Choice& b) {
 }
 
 // With a deadline: the cheapest that keeps it. Else the fastest, or one that
-// is nearly as fast for fewer device hours.
+// is nearly as fast for fewer device hours. Where nothing keeps a budget, the
+// cheapest is nearest to it; where nothing keeps a deadline, the fastest.
 Choice pick(const std::vector<Choice>& ranking, const Goal& goal) {
   std::vector<Choice> open;
   for (const Choice& c : ranking)
     if (within(c, goal)) open.push_back(c);
-  if (open.empty()) open = ranking;
-  if (goal.deadline_s > 0 && within(open.front(), goal))
+  const bool kept = !open.empty();
+  if (!kept) open = ranking;
+  if (kept ? goal.deadline_s > 0 : goal.deadline_s <= 0)
     return *std::ranges::min_element(open, cheaper);
   const double limit =
       std::ranges::min_element(open, faster)->time_s * kNearlyAsFast;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/analyse/target_evidence.h"
 #include "lockstep/predict/grid.h"
 
 namespace lockstep {
@@ -20,6 +21,9 @@ struct Goal {
   double price_per_device_hour = 0;  // 0: unknown; in the user's currency
   double budget = 0;                 // 0: none; in the same currency
   double deadline_s = 0;             // 0: none
+  // Set when an accuracy is asked for: `samples` then leads to it.
+  std::optional<TargetEvidence> evidence = {};
+  std::string evidence_from = {};  // the folder, as named
 };
 
 // One way to train, with what it would cost.

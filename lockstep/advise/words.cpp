@@ -49,11 +49,68 @@ std::string against(const Choice& c, const Choice& choice) {
 
 std::string missed(const Goal& goal, const Advice& advice) {
   if (advice.goal_met) return "";
+  std::string what;
   if (goal.deadline_s > 0)
-    return fmt::format("No configuration ends within {}; the nearest: ",
-                       format_seconds(goal.deadline_s));
-  return fmt::format("No configuration costs {:.2f} or less; the nearest: ",
-                     goal.budget);
+    what = fmt::format("ends within {}", format_seconds(goal.deadline_s));
+  if (goal.budget > 0)
+    what += fmt::format("{}costs {:.2f} or less", what.empty() ? "" : " and ",
+                        goal.budget);
+  return fmt::format("No configuration {}; the nearest: ", what);
+}
+
+// What the time is for.
+std::string task(const Goal& goal, const Choice& c) {
+  const auto samples = format_count(
+      static_cast<std::int64_t>(std::llround(goal.samples / c.progress)));
+  if (!goal.evidence) return samples + " samples take";
+  return fmt::format("accuracy {:.4g} after {} samples takes",
+                     goal.evidence->accuracy, samples);
+}
+
+std::string measured_batches(const TargetEvidence& evidence) {
+  std::string out;
+  for (const TargetReached& r : evidence.batches)
+    out += fmt::format(
+        "{}batch {:.0f} (learning rate {:.4g}) after {} samples, {} of {} "
+        "run{}",
+        out.empty() ? "" : "; ", r.batch, r.lr,
+        format_count(static_cast<std::int64_t>(r.samples)), r.reached, r.runs,
+        r.runs > 1 ? "s" : "");
+  return out;
+}
+
+// Where the number of samples comes from, and how sure it is.
+std::string target(const Goal& goal) {
+  const TargetEvidence& e = *goal.evidence;
+  const std::string spread =
+      e.log_half_90 > 0
+          ? fmt::format(
+                "another run's samples: 90 % within a factor {:.2f}, "
+                "which is in the intervals",
+                std::exp(e.log_half_90))
+          : "nothing was repeated: what another seed would take is unknown and "
+            "not in the intervals";
+  return fmt::format(
+      "accuracy {:.4g}, measured in {}: {}; {}; with the settings and "
+      "schedule of those runs",
+      e.accuracy, goal.evidence_from, measured_batches(e), spread);
+}
+
+// Whether the far end of the interval still keeps what was asked.
+std::string margin(const Goal& goal, const Choice& c) {
+  std::string out;
+  if (goal.deadline_s > 0)
+    out = fmt::format("deadline {}: {} of it used, {} at the interval's end",
+                      format_seconds(goal.deadline_s),
+                      format_percent(c.time_s / goal.deadline_s),
+                      format_percent(c.hi90_s / goal.deadline_s));
+  if (goal.budget > 0)
+    out += fmt::format(
+        "{}budget {:.2f}: {} of it used, {} at the interval's end",
+        out.empty() ? "" : "; ", goal.budget,
+        format_percent(c.money / goal.budget),
+        format_percent(c.money * c.hi90_s / c.time_s / goal.budget));
+  return out;
 }
 
 std::string limits(const Prediction& p) {
@@ -68,14 +125,20 @@ std::string limits(const Prediction& p) {
 }
 
 std::string statistics(const Goal& goal, const Choice& c) {
+  if (goal.noise_scale <= 0 && goal.evidence)
+    return "noise scale unknown: only batches of that evidence were weighed; "
+           "measure it (batch.noise_every) or give --noise-scale";
   if (goal.noise_scale <= 0)
     return "noise scale unknown: accuracy at batches above the recipe's is "
            "unknown, so none was tried beyond what was asked; measure it or "
            "give --noise-scale";
+  const bool fitted = goal.evidence && goal.evidence->noise_fitted &&
+                      goal.noise_scale == goal.evidence->noise_scale;
   return fmt::format(
-      "noise scale {:.4g}: a sample of this batch brings {:.1f} % of one at "
+      "noise scale {:.4g}{}: a sample of this batch brings {:.1f} % of one at "
       "batch {:.0f}",
-      goal.noise_scale, 100 * c.progress, goal.base_batch);
+      goal.noise_scale, fitted ? ", by how the runs' steps fall" : "",
+      100 * c.progress, goal.base_batch);
 }
 
 std::string memory(const Prediction& p) {
@@ -93,11 +156,10 @@ std::string sentence_of(const Subject& subject, const Grid& grid,
   const Question& q = c.prediction.question;
   const std::string lr =
       c.lr > 0 ? fmt::format(", learning rate {:.4g}", c.lr) : std::string();
-  return fmt::format(
-      "{}Train {} on {} with {}, {}{}: {} samples take {}, predicted.",
-      missed(goal, advice), subject.name,
-      devices_of(grid.clusters[c.cluster], q), word(q.method), batch_of(q), lr,
-      format_count(static_cast<std::int64_t>(goal.samples)), cost_of(c));
+  return fmt::format("{}Train {} on {} with {}, {}{}: {} {}, predicted.",
+                     missed(goal, advice), subject.name,
+                     devices_of(grid.clusters[c.cluster], q), word(q.method),
+                     batch_of(q), lr, task(goal, c), cost_of(c));
 }
 
 std::vector<std::string> evidence_of(const Grid& grid, const Goal& goal,
@@ -125,6 +187,9 @@ std::vector<std::string> evidence_of(const Grid& grid, const Goal& goal,
                               c.prediction.question.ranks, c.label,
                               format_seconds(c.time_s), against(c, choice)));
   out.push_back(memory(choice.prediction));
+  if (goal.deadline_s > 0 || goal.budget > 0)
+    out.push_back(margin(goal, choice));
+  if (goal.evidence) out.push_back(target(goal));
   out.push_back(statistics(goal, choice));
   return out;
 }

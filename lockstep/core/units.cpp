@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "lockstep/core/text.h"
+
 namespace lockstep {
 namespace {
 
@@ -58,6 +60,22 @@ std::string format_count(std::int64_t count) {
 
 std::string format_percent(double share) {
   return three_digits(share * 100) + " %";
+}
+
+std::optional<double> parse_seconds(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr std::array<Unit, 5> kUnits = {
+      {{"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}, {"", 1}}};
+  for (const Unit& unit : kUnits)
+    if (text.ends_with(unit.name)) {
+      const auto number = parse_number<double>(
+          trim(text.substr(0, text.size() - unit.name.size())));
+      return number ? std::optional(*number * unit.seconds) : std::nullopt;
+    }
+  return std::nullopt;
 }
 
 }  // namespace lockstep

@@ -98,9 +98,23 @@ TEST(Advise, ABudgetRulesOutWhatCostsMore) {
     EXPECT_LE(kept.choice.money, goal.budget);
   }
   EXPECT_NE(chosen(kept).ranks, chosen(open).ranks);
+  // Nothing is that cheap: the cheapest is nearest.
   goal.budget = 1e-9;
-  EXPECT_THAT(advise(subject, grid, goal).sentence,
-              HasSubstr("No configuration costs"));
+  const Advice missed = advise(subject, grid, goal);
+  EXPECT_THAT(missed.sentence, HasSubstr("No configuration costs"));
+  for (const Choice& c : missed.ranking)
+    EXPECT_GE(c.money, missed.choice.money);
+}
+
+TEST(Advise, SaysHowMuchOfDeadlineAndBudgetIsUsed) {
+  Goal goal{.samples = 1e6, .base_batch = 512, .price_per_device_hour = 2};
+  goal.budget = 100, goal.deadline_s = 36000;
+  const Advice a = advise(find_subject("resnet50"),
+                          grid_on("dgx-a100", {1, 2, 4, 8}, {512}), goal);
+  EXPECT_TRUE(a.goal_met);
+  EXPECT_THAT(a.evidence, testing::Contains(testing::AllOf(
+                              HasSubstr("deadline"), HasSubstr("budget"),
+                              HasSubstr("at the interval's end"))));
 }
 
 // Progress (phi + M0) / (phi + B): with a small noise scale a larger batch is

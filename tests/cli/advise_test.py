@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """lockstep advise: one sentence first, then evidence; wrong input is exit 2."""
 import json
+import pathlib
+import tempfile
 import unittest
 
+from made_runs import made_run
 from program import lockstep
 
 
@@ -31,12 +34,44 @@ class Advise(unittest.TestCase):
         batches = {row["global_batch"] for row in json.loads(out.stdout)["rows"]}
         self.assertGreater(len(batches), 5)
 
+    def test_a_deadline_is_read_with_its_unit(self):
+        rows = []
+        for deadline in ("7200", "120min", "2h"):
+            out = lockstep("advise", "resnet50", "--hardware", "dgx-a100", "--batch", 256, "--deadline", deadline,
+                           "--json")
+            rows.append(json.loads(out.stdout)["rows"][0])
+        self.assertEqual(rows[0], rows[1])
+        self.assertEqual(rows[0], rows[2])
+
+    def test_time_to_an_accuracy_is_measured_samples_times_a_predicted_step(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Validation accuracy 0.92 - 0.8 exp(-e/2) - 0.0032: 0.8 is first seen in the fifth epoch of 2000 samples.
+            run = made_run(pathlib.Path(folder) / "run", model="linear", per_rank=32, epochs=12)
+            asked = ("advise", "linear", "--hardware", "4x1080ti", "--target", 0.8, "--from", run, "--ranks", 1)
+            row = json.loads(lockstep(*asked, "--json").stdout)["rows"][0]
+            self.assertEqual(row["global_batch"], 32)
+            self.assertEqual(row["lr"], 0.01)
+            self.assertAlmostEqual(row["time_s"], 10000 / 32 * row["step_s"], places=9)
+            text = lockstep(*asked).stdout
+            self.assertIn("accuracy 0.8 after 10,000 samples takes", text.splitlines()[0])
+            self.assertIn("nothing was repeated", text)
+            other = lockstep(*asked, "--batch", 64)
+            self.assertEqual(other.returncode, 2)
+            self.assertIn("at batch 64 is not known", other.stderr)
+            self.assertEqual(lockstep(*asked, "--batch", 64, "--noise-scale", 500).returncode, 0)
+
     def test_wrong_input_is_exit_2(self):
         on = ("resnet18", "--hardware", "dgx-1v")
         for arguments, words in (
                 ((*on, "--budget", 5), "needs a price"),
                 ((*on, "--noise-scale", -1), "--noise-scale"),
                 ((*on, "--deadline", "nan"), "--deadline"),
+                ((*on, "--deadline", "2 weeks"), "is no time"),
+                ((*on, "--target", 0.9), "--from RUN|STUDY"),
+                ((*on, "--target", 90, "--from", "x"), "between 0 and 1"),
+                ((*on, "--target", 0.9, "--from", "nowhere"), "is not a folder"),
+                ((*on, "--from", "x"), "is evidence for a --target"),
+                ((*on, "--target", 0.9, "--from", "x", "--epochs", 3), "leave out --epochs"),
                 ((*on, "--batch", 9999999), "fits into the devices' memory"),
                 (("resnet19", "--hardware", "dgx-1v"), "did you mean 'resnet18'?"),
                 (("resnet18", "--hardware", "dgx-1w"), "did you mean 'dgx-1'?"),
