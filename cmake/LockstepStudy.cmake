@@ -2,7 +2,6 @@
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Eigen3 REQUIRED)
-find_package(Ceres REQUIRED)
 find_package(Threads REQUIRED)
 # Compiled with features that change its classes: its own flags, or none fits.
 find_package(PkgConfig REQUIRED)
@@ -33,7 +32,9 @@ target_include_directories(
 target_link_libraries(
   lockstep_study
   PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
-  PRIVATE Eigen3::Eigen Ceres::ceres PkgConfig::HttpLib)
+  PRIVATE Eigen3::Eigen PkgConfig::HttpLib)
+include(LockstepCeres)
+lockstep_link_ceres(lockstep_study)
 
 include(LockstepEmbed)
 foreach(name devices links link_points clusters)

@@ -41,5 +41,5 @@ done | sort -u | while read -r library; do
 done
 
 megabytes=$(du -sm "$out" | cut -f1)
-[ "$megabytes" -lt 48 ] || fail "dist is $megabytes MB, it may have 48: see $out/lib"
+[ "$megabytes" -lt 40 ] || fail "dist is $megabytes MB, it may have 40: see $out/lib"
 echo "$out: $megabytes MB, $(find "$out/lib" -name '*.so*' | wc -l) libraries. Run: LD_LIBRARY_PATH=<folder torch>/lib $out/bin/lockstep doctor"

@@ -83,9 +83,14 @@ class Dist(unittest.TestCase):
         self.assertTrue({"bin", "lib", "LICENSE", "README.md"} <= names, names)
         self.assertEqual(list(self.folder.rglob("*.h")), [])
 
+    def test_it_brings_no_linear_algebra_that_could_meet_torchs(self):
+        words = ("blas", "lapack", "atlas", "cholmod", "spqr", "gomp", "gfortran")
+        found = [p.name for p in self.folder.rglob("*.so*") if any(w in p.name for w in words)]
+        self.assertEqual(found, [])
+
     def test_it_is_small(self):
         size = sum(p.stat().st_size for p in self.folder.rglob("*") if p.is_file())
-        self.assertLess(size, 48e6)
+        self.assertLess(size, 40e6)
 
 
 if __name__ == "__main__":
