@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-void check_section(const RecipeText& recipe, std::span<const Field> fields,
+void check_section(const TomlText& recipe, std::span<const Field> fields,
                    const std::string& section) {
   std::vector<std::string> sections;
   for (const Field& f : fields)
@@ -44,7 +44,7 @@ Value value_of(const Json& json, const std::string& where) {
               "is neither a number, text, true, false nor a list of numbers");
 }
 
-void apply_sections(const RecipeText& recipe, std::span<const Field> fields,
+void apply_sections(const TomlText& recipe, std::span<const Field> fields,
                     std::span<const std::string> but) {
   for (const auto& [section, table] : recipe.json.items()) {
     if (std::ranges::find(but, section) != but.end()) continue;
@@ -76,8 +76,7 @@ void apply_sets(std::span<const Field> fields,
 
 namespace {
 
-RunConfig config_of(const RecipeText& recipe,
-                    std::span<const std::string> sets) {
+RunConfig config_of(const TomlText& recipe, std::span<const std::string> sets) {
   RunConfig config;
   const std::vector<Field> fields = fields_of(config);
   apply_sections(recipe, fields);
@@ -90,7 +89,7 @@ RunConfig config_of(const RecipeText& recipe,
 
 RunConfig parse_config(const std::string& toml, const std::string& name,
                        std::span<const std::string> sets) {
-  return config_of(parse_recipe(toml, name), sets);
+  return config_of(parse_toml(toml, name), sets);
 }
 
 RunConfig load_config(const std::filesystem::path& recipe,

@@ -36,7 +36,7 @@ Json normal(const Field& field, const Json& given) {
   return json_of(field.get());
 }
 
-Axis axis_of(const RecipeText& recipe, const std::string& name,
+Axis axis_of(const TomlText& recipe, const std::string& name,
              const std::string& path, const Json& given) {
   PointConfig scratch;
   const std::vector<Field> fields = fields_of(scratch);
@@ -57,7 +57,7 @@ Axis axis_of(const RecipeText& recipe, const std::string& name,
 }
 
 // `model.kind = […]` or [grid.model] kind = […]: sections, then fields.
-std::vector<Axis> axes_of(const RecipeText& recipe, const std::string& path,
+std::vector<Axis> axes_of(const TomlText& recipe, const std::string& path,
                           const Json& table) {
   std::vector<Axis> out;
   if (!table.is_object())
@@ -77,7 +77,7 @@ std::vector<Axis> axes_of(const RecipeText& recipe, const std::string& path,
 }
 
 // [name] is one table, [[name]] are several.
-std::vector<std::vector<Axis>> tables_of(const RecipeText& recipe,
+std::vector<std::vector<Axis>> tables_of(const TomlText& recipe,
                                          const std::string& name) {
   std::vector<std::vector<Axis>> out;
   if (!recipe.json.contains(name)) return out;
@@ -89,7 +89,7 @@ std::vector<std::vector<Axis>> tables_of(const RecipeText& recipe,
   return out;
 }
 
-void check_size(const RecipeText& recipe,
+void check_size(const TomlText& recipe,
                 const std::vector<std::vector<Axis>>& grids) {
   double points = 0;
   for (const std::vector<Axis>& grid : grids) {
@@ -130,7 +130,7 @@ bool matches(const std::vector<Axis>& exclusion, const GridPlace& place) {
   });
 }
 
-void exclude(const RecipeText& recipe, std::vector<GridPlace>& places) {
+void exclude(const TomlText& recipe, std::vector<GridPlace>& places) {
   std::size_t index = 0;
   for (const std::vector<Axis>& exclusion : tables_of(recipe, "exclude")) {
     const std::string path = fmt::format("exclude.{}", index++);
@@ -174,7 +174,7 @@ std::vector<std::string> varied_of(const std::vector<GridPlace>& places) {
 }
 
 // What the sweep sets itself cannot be varied beside it.
-void check_reserved(const RecipeText& recipe, const StudyConfig& study,
+void check_reserved(const TomlText& recipe, const StudyConfig& study,
                     const std::vector<std::vector<Axis>>& grids) {
   if (study.measure != StudyMeasure::time) return;
   for (const std::vector<Axis>& grid : grids)
@@ -206,7 +206,7 @@ std::vector<GridPlace> places_of(const PointConfig& base,
   return out;
 }
 
-void check_study(const RecipeText& recipe, const StudyConfig& study) {
+void check_study(const TomlText& recipe, const StudyConfig& study) {
   if (study.min_repeats > study.max_repeats)
     throw Error(
         Fault::config, recipe.place("study.min_repeats"),
@@ -224,7 +224,7 @@ std::vector<Field> fields_of(PointConfig& config) {
 }
 
 StudyRecipe parse_study(const std::string& toml, const std::string& name) {
-  const RecipeText recipe = parse_recipe(toml, name);
+  const TomlText recipe = parse_toml(toml, name);
   if (!recipe.json.contains("grid"))
     throw Error(Fault::config, name, "has no [grid]: it is no study",
                 "train one run with `lockstep train " + name + "`");

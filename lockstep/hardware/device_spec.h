@@ -12,8 +12,8 @@
 namespace lockstep {
 
 // Seconds between the starts of two kernels in one captured CUDA graph: the
-// floor a device cannot go below. Set by hand, with the roofline's efficiencies,
-// on PyTorch 2.11's steps on one H200.
+// floor a device cannot go below. Set by hand, with the roofline's
+// efficiencies, on PyTorch 2.11's steps on one H200.
 constexpr double kKernelFloorS = 6e-6;
 
 struct DeviceSpec {

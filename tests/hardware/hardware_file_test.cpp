@@ -70,7 +70,7 @@ TEST(HardwareFile, WhatIsWrittenIsReadBack) {
 TEST(HardwareFile, AnotherSchemaIsRefusedWithWhatToDo) {
   std::string hint;
   EXPECT_EQ(fault_of(with_line("schema = 1", "schema = 7"), &hint),
-            "h.toml:1:10: schema: is a hardware file of schema 7, this program "
+            "h.toml:1:1: schema: is a hardware file of schema 7, this program "
             "reads 1");
   EXPECT_THAT(hint, HasSubstr("newer Lockstep"));
   EXPECT_THAT(fault_of(with_line("schema = 1", "")), HasSubstr("no `schema`"));
@@ -79,10 +79,10 @@ TEST(HardwareFile, AnotherSchemaIsRefusedWithWhatToDo) {
 TEST(HardwareFile, MistakesAreNamedWithTheirLine) {
   std::string hint;
   EXPECT_EQ(fault_of(with_line("nodes = 2", "nods = 2"), &hint),
-            "h.toml:3:8: nods: there is no such field");
+            "h.toml:3:1: nods: there is no such field");
   EXPECT_EQ(hint, "did you mean 'nodes'?");
   EXPECT_EQ(fault_of(with_line("RTX 3090", "RTX 3091"), &hint),
-            "h.toml:5:10: device: RTX 3091: there is no such device");
+            "h.toml:5:1: device: RTX 3091: there is no such device");
   EXPECT_EQ(hint, "did you mean 'RTX 3090'?");
   EXPECT_THAT(fault_of(with_line("nodes = 2", "nodes = -2")),
               HasSubstr("nodes = -2 is not possible"));
