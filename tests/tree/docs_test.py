@@ -46,6 +46,17 @@ class Docs(unittest.TestCase):
         verbs = [line.split()[0] for line in lines if re.match(r"  \S", line)]
         self.assertEqual([v for v in verbs if f"`{v}" not in text], [])
 
+    def test_the_map_of_the_tree_names_every_folder_and_no_other(self):
+        text = (tree.ROOT / "docs/HACKING.md").read_text()
+        table = text[text.index("## Map"):].split("## ")[1]
+        named = set(re.findall(r"`([\w.]+(?:/\w+)?)/`", table))
+        below = {p.parts for p in tree.files() if len(p.parts) > 1}
+        there = {p[0] for p in below} | {f"lockstep/{p[1]}" for p in below
+                                         if p[0] == "lockstep" and len(p) > 2}
+        parts = {p[i] for p in below for i in range(1, len(p) - 1)}
+        self.assertEqual(there - named - {"lockstep"}, set())
+        self.assertEqual(named - there - parts, set())
+
 
 if __name__ == "__main__":
     unittest.main()
