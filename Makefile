@@ -66,7 +66,7 @@ lint: ## format, spelling, budgets of files and functions, clang-tidy
 
 format: ## clang-format over our sources
 	@tools/setup.sh lint
-	@git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-14 -i
+	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format-14 -i
 
 dist: ## dist/lockstep-VERSION: a folder that runs wherever LibTorch is
 	@tools/setup.sh study train

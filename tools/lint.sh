@@ -12,7 +12,8 @@ check() {
   if "$@"; then echo "lint: $name ok"; else bad="$bad $name"; fi
 }
 
-format() { git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-14 --dry-run -Werror; }
+format() { git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run -Werror; }
+# spelling.txt: names of ours, and mistakes that tests make on purpose.
 spelling() { git ls-files | grep -v -E '^(LICENSE|data|results)' | xargs codespell --ignore-words tools/spelling.txt; }
 scripts() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR; }
 

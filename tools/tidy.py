@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tidy.py [BUILD]: clang-tidy over our sources, each only when it or a header changed.
+"""tidy.py [BUILD [FOLDER...]]: clang-tidy over our sources, or over those in the folders,
+each only when it or a header changed.
 
 A file on LibTorch takes 24 s, so what was clean is remembered in .cache/tidy by
 the content of the file, of all our headers and of .clang-tidy.
@@ -53,7 +54,10 @@ def tidy(file, database):
 def main():
     build = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
     CACHE.mkdir(parents=True, exist_ok=True)
-    common, todo, listed = headers_digest(), {}, list(entries(build))
+    folders = [ROOT / folder for folder in sys.argv[2:]] or [ROOT]
+    common, todo = headers_digest(), {}
+    listed = [e for e in entries(build)
+              if any(folder in pathlib.Path(e["file"]).parents for folder in folders)]
     for entry in listed:
         digest = common.copy()
         digest.update(pathlib.Path(entry["file"]).read_bytes())
