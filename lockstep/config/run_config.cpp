@@ -88,6 +88,11 @@ void validate_strategy(const RunConfig& c) {
   if (c.strategy.hook != HookKind::none && !ddp)
     contradiction("strategy.hook", "makes the messages of ddp smaller",
                   "choose strategy.kind=ddp, or strategy.hook=none");
+  if (c.measure.hold_every > 0 && !ddp &&
+      c.strategy.kind != StrategyKind::sharded)
+    contradiction("measure.hold_every",
+                  "ddp and sharded alone send during backward",
+                  "choose one of them, or leave it at 0");
   if (c.strategy.sync_batchnorm && c.strategy.kind == StrategyKind::local_sgd)
     contradiction("strategy.sync_batchnorm",
                   "ranks of local_sgd train alone between averages",

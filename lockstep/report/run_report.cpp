@@ -118,6 +118,32 @@ std::string communication(const RunView& run) {
       format_percent(std::max(0.0, 1 - exposed / comm)));
 }
 
+// What messages in flight cost backward, where some steps held theirs back.
+std::string slow_down(const RunView& run) {
+  const Json& s = run.record.summary;
+  const double held = number_in(s, "median_backward_held_s");
+  const double free = number_in(s, "median_backward_s");
+  if (!(held > 0 && free > 0)) return "";
+  return fmt::format(
+      "Backward takes {} with messages in flight and {} without ({} steps): "
+      "{:+.1f} %.\n",
+      format_seconds(free), format_seconds(held), whole_in(s, "held_steps"),
+      (free / held - 1) * 100);
+}
+
+// Who waits for whom where an epoch ends; empty for one rank.
+std::string epoch_end(const RunView& run) {
+  const Json waits =
+      run.record.summary.value("epoch_end_wait_s", Json::array());
+  if (waits.size() < 2) return "";
+  std::string out = "In the last step of an epoch";
+  for (std::size_t rank = 0; rank < waits.size(); ++rank)
+    if (waits[rank].is_number())
+      out += fmt::format("{} rank {} waits {}", rank == 0 ? "" : ",", rank,
+                         format_seconds(waits[rank].get<double>()));
+  return out + ".\n";
+}
+
 }  // namespace
 
 RunView read_run(const std::filesystem::path& path) {
@@ -198,7 +224,8 @@ std::string to_text(const RunView& run) {
   out += "\n" + to_text(epochs);
   if (run.record.summary.contains("median_step_s"))
     out += "\n" + to_text(step_table(run)) + bar(run);
-  return out + "\n" + conclusion(run) + communication(run);
+  return out + "\n" + conclusion(run) + communication(run) + slow_down(run) +
+         epoch_end(run);
 }
 
 }  // namespace lockstep

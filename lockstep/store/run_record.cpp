@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "lockstep/core/json_fields.h"
@@ -23,8 +25,42 @@ std::vector<StepSample> settled(std::span<const StepSample> steps) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(skip), steps.end()};
 }
 
-void add_steps(Json& out, std::span<const StepSample> all) {
-  const std::vector<StepSample> steps = settled(all);
+// Takes out the steps whose messages waited for backward and puts what they
+// tell: backward with nothing in flight.
+void take_held(Json& out, std::vector<StepSample>& steps,
+               const MeasureConfig& measure) {
+  std::vector<double> backward_s;
+  std::erase_if(steps, [&](const StepSample& s) {
+    if (holds(measure, s.step)) backward_s.push_back(s.backward_s);
+    return holds(measure, s.step);
+  });
+  if (measure.hold_every == 0) return;
+  out["held_steps"] = backward_s.size();
+  out["median_backward_held_s"] = number_or_null(median(std::move(backward_s)));
+}
+
+// How long each rank waited for the others in the last step of an epoch, where
+// shares may be uneven: the median over epochs.
+Json epoch_end_waits(std::span<const StepSample> steps) {
+  std::map<std::pair<std::int64_t, std::int64_t>, const StepSample*> last;
+  for (const StepSample& s : steps) {
+    const StepSample*& found = last[{s.rank, s.epoch}];
+    if (found == nullptr || found->step < s.step) found = &s;
+  }
+  std::map<std::int64_t, std::vector<double>> of_rank;
+  for (const auto& [key, step] : last)
+    of_rank[key.first].push_back(step->wait_s);
+  Json out = Json::array();
+  for (auto& [rank, waits] : of_rank)
+    out.push_back(number_or_null(median(std::move(waits))));
+  return out;
+}
+
+void add_steps(Json& out, std::span<const StepSample> all,
+               const MeasureConfig& measure) {
+  std::vector<StepSample> steps = settled(all);
+  take_held(out, steps, measure);
+  out["epoch_end_wait_s"] = epoch_end_waits(steps);
   const auto put = [&](const char* name, double StepSample::*field) {
     std::vector<double> values;
     for (const StepSample& s : steps) values.push_back(s.*field);
@@ -73,9 +109,10 @@ void add_epochs(Json& out, std::span<const EpochSample> epochs) {
 }  // namespace
 
 Json summarise(std::span<const StepSample> steps,
-               std::span<const EpochSample> epochs) {
+               std::span<const EpochSample> epochs,
+               const MeasureConfig& measure) {
   Json out = Json::object();
-  if (!steps.empty()) add_steps(out, steps);
+  if (!steps.empty()) add_steps(out, steps, measure);
   if (!epochs.empty()) add_epochs(out, epochs);
   return out;
 }

@@ -32,9 +32,11 @@ struct RunRecord {
 };
 
 // Medians and totals of what was measured. Steps of the first epoch count
-// only when there is no other: they hold warm-up.
+// only when there is no other: they hold warm-up. Steps whose messages were
+// held back tell of their backward alone.
 Json summarise(std::span<const StepSample> steps,
-               std::span<const EpochSample> epochs);
+               std::span<const EpochSample> epochs,
+               const MeasureConfig& measure = {});
 
 Json to_json(const RunRecord& record);
 // Throws Error{Fault::store} for a damaged record or one of a newer schema.

@@ -76,6 +76,48 @@ class Record(unittest.TestCase):
         self.assertRegex(text, r"% of the step is exposed communication: "
                                r"[0-9.]+ MB a step at [0-9.]+ GB/s")
 
+    def test_the_report_says_who_waits_where_an_epoch_ends(self):
+        waits = record(self.path)["summary"]["epoch_end_wait_s"]
+        self.assertEqual(len(waits), 2)
+        self.assertIn("In the last step of an epoch rank 0 waits",
+                      lockstep("report", self.path).stdout)
+
+
+class Held(unittest.TestCase):
+    def test_messages_that_wait_for_backward_change_no_result(self):
+        for strategy in ("ddp", "sharded"):
+            with self.subTest(strategy=strategy), Folder() as folder:
+                free, held = folder.path / "free", folder.path / "held"
+                settings = [*TWO, "--set", f"strategy.kind={strategy}"]
+                lockstep("train", folder.recipe, "--out", free, *settings)
+                lockstep("train", folder.recipe, "--out", held, *settings,
+                         "--set", "measure.hold_every=4")
+                self.assertEqual(losses(held), losses(free))
+                self.check_held(held)
+
+    def check_held(self, run):
+        summary = record(run)["summary"]
+        self.assertGreater(summary["held_steps"], 0)
+        self.assertGreater(summary["median_backward_held_s"], 0)
+        ends = {(r["step"], r["rank"]): sum(float(r[c]) for c in (
+            "begin_s", "data_s", "copy_s", "forward_s", "backward_s"))
+            for r in rows(run, "steps.csv")}
+        for m in rows(run, "comm.csv"):
+            if int(m["step"]) % 4 == 3 and m["payload"] == "gradients":
+                self.assertGreater(float(m["issued_s"]),
+                                   ends[m["step"], m["rank"]] - 1e-6)
+        self.assertRegex(lockstep("report", run).stdout,
+                         r"Backward takes .* with messages in flight and .* "
+                         r"without \([0-9]+ steps\)")
+
+    def test_is_refused_where_nothing_is_sent_during_backward(self):
+        with Folder() as folder:
+            done = lockstep("train", folder.recipe, *TWO, "--set",
+                            "strategy.kind=local_sgd", "--set",
+                            "measure.hold_every=4")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("measure.hold_every", done.stderr)
+
 
 class OneOrMany(unittest.TestCase):
     def test_two_ranks_end_where_one_ends(self):

@@ -81,5 +81,27 @@ TEST(RunRecord, SummaryLeavesOutTheFirstEpoch) {
   EXPECT_EQ(summary.at("samples_per_s"), 5.0);
 }
 
+TEST(RunRecord, SummarySetsApartStepsThatHeldTheirMessagesBack) {
+  std::vector<StepSample> all = steps(0, 6);
+  for (StepSample& s : all)
+    s.backward_s = holds({.hold_every = 3}, s.step) ? 2 : 3;
+  const Json summary = summarise(all, {}, {.hold_every = 3});
+  EXPECT_EQ(summary.at("held_steps"), 2);
+  EXPECT_EQ(summary.at("median_backward_held_s"), 2.0);
+  EXPECT_EQ(summary.at("median_backward_s"), 3.0);
+  EXPECT_EQ(summary.at("timed_steps"), 4);
+}
+
+TEST(RunRecord, SummarySaysHowLongEachRankWaitsWhereAnEpochEnds) {
+  std::vector<StepSample> all;
+  for (const std::int64_t rank : {0, 1})
+    for (StepSample s : steps(0, 4)) {
+      s.rank = rank, s.epoch = s.step / 2;
+      s.wait_s = s.step % 2 == 1 ? 10 * static_cast<double>(rank) : 99;
+      all.push_back(s);
+    }
+  EXPECT_EQ(summarise(all, {}).at("epoch_end_wait_s"), Json({0.0, 10.0}));
+}
+
 }  // namespace
 }  // namespace lockstep
