@@ -17,6 +17,7 @@
 #include "lockstep/core/version.h"
 #include "lockstep/cuda/conv1d_op.h"
 #include "lockstep/cuda/cuda_check.h"
+#include "lockstep/cuda/delay.h"
 #include "lockstep/cuda/depthwise_op.h"
 #include "lockstep/cuda/event_clock.h"
 #include "lockstep/cuda/graph.h"
@@ -241,7 +242,8 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                  .depthwise_backward = depthwise_backward_on_gpu,
                  .column_sums = column_sums_on_gpu,
                  .has_loss = has_loss_on_gpu,
-                 .loss = loss_on_gpu});
+                 .loss = loss_on_gpu,
+                 .delay = delay_on_gpu});
   // The default stream cannot be captured: the thread works on another.
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(
       /*isHighPriority=*/false, static_cast<c10::DeviceIndex>(index)));

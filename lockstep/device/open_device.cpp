@@ -60,16 +60,19 @@ void* open_library(const std::string& name) {
 
 std::unique_ptr<Device> open_cuda(const std::string& name) {
   const int index = cuda_index(name);
-  void* entry = dlsym(open_library(name), kCudaEntry);
-  if (!entry)
-    throw Error(Fault::device, name,
-                std::string(kCudaLibrary) + " is not Lockstep's",
-                "build again; the two libraries belong together");
-  return std::unique_ptr<Device>(reinterpret_cast<CudaEntry*>(entry)(
-      index, version_text().c_str(), TORCH_VERSION));
+  auto* entry = reinterpret_cast<CudaEntry*>(cuda_function(name, kCudaEntry));
+  return std::unique_ptr<Device>(
+      entry(index, version_text().c_str(), TORCH_VERSION));
 }
 
 }  // namespace
+
+void* cuda_function(const std::string& wanted, const char* name) {
+  if (void* found = dlsym(open_library(wanted), name)) return found;
+  throw Error(Fault::device, wanted,
+              std::string(kCudaLibrary) + " is not Lockstep's",
+              "build again; the two libraries belong together");
+}
 
 std::unique_ptr<Device> open_device(const std::string& name) {
   if (name == "cpu") return make_cpu_device();

@@ -3,6 +3,8 @@
 // there is nothing, and GPU tensors go to LibTorch.
 #pragma once
 
+#include <c10/core/Stream.h>
+
 #include "lockstep/kernels/batch_norm.h"
 #include "lockstep/kernels/conv1d_steps.h"
 #include "lockstep/kernels/loss.h"
@@ -62,6 +64,9 @@ struct GpuTable {
                    const at::Tensor& targets) = nullptr;
   LossCount (*loss)(const at::Tensor& logits, const at::Tensor& targets,
                     double smoothing, double scale) = nullptr;
+
+  // Keeps a stream busy for so many seconds: an emulated message.
+  void (*delay)(c10::Stream stream, double seconds) = nullptr;
 };
 
 // The library calls the first, once; null functions before that.

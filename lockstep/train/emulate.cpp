@@ -2,8 +2,8 @@
 #include "lockstep/train/emulate.h"
 
 #include "lockstep/comm/emulated_group.h"
-#include "lockstep/core/error.h"
 #include "lockstep/hardware/presets.h"
+#include "lockstep/kernels/gpu_table.h"
 #include "lockstep/predict/collective.h"
 
 namespace lockstep {
@@ -27,18 +27,17 @@ Cluster cluster_of(const Link& link, int ranks) {
 
 std::unique_ptr<Group> emulate(const RunConfig& config) {
   if (config.comm.kind != CommKind::emulated) return nullptr;
-  if (config.train.device != "cpu")
-    throw Error(Fault::config, "train.device",
-                "an emulated cluster trains on the CPU so far",
-                "use train.device=cpu");
   const int ranks = static_cast<int>(config.comm.ranks);
   const auto cluster =
       std::make_shared<Cluster>(cluster_of(find_link(config.comm.link), ranks));
   const Fabric fabric = fabric_of(*cluster, ranks);
-  return make_emulated_group(ranks, [cluster, fabric](Collective op,
-                                                      std::int64_t bytes, int) {
+  const auto link = [cluster, fabric](Collective op, std::int64_t bytes, int) {
     return collective_cost(fabric, op, static_cast<double>(bytes)).seconds();
-  });
+  };
+  // Null on the CPU, where the host keeps the time.
+  StreamDelay delay;
+  if (gpu_table().delay != nullptr) delay = gpu_table().delay;
+  return make_emulated_group(ranks, link, delay);
 }
 
 }  // namespace lockstep
