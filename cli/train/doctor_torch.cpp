@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LibTorch as it is loaded, which need not be the one we were built against.
+// LibTorch as it is loaded, which need not be the one we were built against,
+// and our own half for GPUs.
 #include <ATen/Version.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -9,15 +10,31 @@
 
 #include "cli/doctor.h"
 #include "cli/torch_version.h"
+#include "lockstep/device/cuda_entry.h"
+#include "lockstep/device/device.h"
 
 namespace lockstep::cli {
 namespace {
 
-std::filesystem::path loaded_from() {
+// The library that holds a function.
+std::filesystem::path library_of(const void* function) {
   Dl_info info{};
-  // Any function of libtorch_cpu will do.
-  if (dladdr(reinterpret_cast<void*>(&at::show_config), &info) == 0) return {};
+  if (dladdr(function, &info) == 0) return {};
   return std::filesystem::path(info.dli_fname).lexically_normal();
+}
+
+Finding examine_cuda_half() {
+  const std::filesystem::path beside =
+      library_of(reinterpret_cast<void*>(&open_device)).parent_path() /
+      kCudaLibrary;
+  if (std::filesystem::exists(beside))
+    return {.part = "CUDA half", .found = beside.string()};
+  return {.part = "CUDA half",
+          .state = State::missing,
+          .found = "no liblockstep_cuda.so beside the program's libraries",
+          .advice =
+              "only train.device=cuda needs it: `make build` makes it "
+              "where nvcc is"};
 }
 
 }  // namespace
@@ -34,7 +51,9 @@ std::string loaded_torch_version() {
 Findings examine_libtorch() {
   const std::string loaded = loaded_torch_version(), built = TORCH_VERSION;
   Finding f{.part = "LibTorch",
-            .found = fmt::format("{} ({})", loaded, loaded_from().string()),
+            .found = fmt::format(
+                "{} ({})", loaded,
+                library_of(reinterpret_cast<void*>(&at::show_config)).string()),
             .needed = true};
   if (loaded != built) {
     f.state = State::missing;
@@ -43,7 +62,7 @@ Findings examine_libtorch() {
         "torch/lib, or build again",
         built);
   }
-  return {f};
+  return {f, examine_cuda_half()};
 }
 
 }  // namespace lockstep::cli

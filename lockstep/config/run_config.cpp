@@ -153,6 +153,9 @@ void validate_device(const RunConfig& c) {
   if (d != "cpu" && d != "cuda" && !numbered)
     contradiction("train.device", fmt::format("'{}' is not a device", d),
                   "it may be cpu, cuda or cuda:N");
+  if (c.comm.kind == CommKind::nccl && d == "cpu")
+    contradiction("comm.kind", "nccl moves the memory of GPUs",
+                  "set train.device=cuda, or comm.kind=auto");
   if (c.train.precision == Precision::tf32 && d == "cpu")
     contradiction("train.precision", "tf32 is a mode of GPUs",
                   "use fp32 or bf16 on the CPU");

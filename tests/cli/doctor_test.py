@@ -19,6 +19,8 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertTrue({"binary", "LibTorch", "GPU", "NCCL", "MPI", "cores", "memory", "clock",
                          "disk", "data"} <= set(found), found)
+        if found["LibTorch"]["state"] == "ok":
+            self.assertIn("CUDA half", found)
         for part, row in found.items():
             self.assertIn(row["state"], ("ok", "warn", "missing"))
             self.assertNotEqual(row["found"], "", part)
