@@ -51,8 +51,9 @@ struct Fabric {
 };
 
 // Throws Error{Fault::config} when the cluster has no link for that many
-// ranks, or not so many devices.
+// ranks, or not so many devices. The cluster must outlive what is made of it.
 Fabric fabric_of(const Cluster& cluster, int ranks);
+Fabric fabric_of(Cluster&& cluster, int ranks) = delete;
 
 // `bytes` is the whole vector, as in Message: for gather, scatter, all_gather
 // and reduce_scatter all ranks' shares together.

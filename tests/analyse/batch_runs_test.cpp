@@ -124,7 +124,7 @@ TEST(BatchRuns, RecordedInformationIsTakenWhenEveryRunHasIt) {
   const Study study;
   study.add({.name = "a", .information_share = 0.5});
   EXPECT_EQ(study.read().information, "as recorded with the runs");
-  const Evaluation& e = study.read().runs.front().curve.front();
+  const Evaluation e = study.read().runs.front().curve.front();
   EXPECT_NEAR(e.nats, 0.5 * information_of_accuracy(e.accuracy, 10), 1e-9);
   study.add({.name = "b"});
   EXPECT_EQ(study.read().information, "Fano's bound of the accuracy");

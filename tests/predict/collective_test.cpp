@@ -83,7 +83,8 @@ TEST(Collective, MoreRanksThanDevicesAreRefused) {
 }
 
 TEST(Collective, HalvesOfAnAllReduceCostHalfItsTransfer) {
-  const Fabric f = fabric_of(on("nvswitch-a100", 8), 8);
+  const Cluster c = on("nvswitch-a100", 8);
+  const Fabric f = fabric_of(c, 8);
   const auto all = collective_cost(f, Collective::all_reduce, 1e9);
   const auto half = collective_cost(f, Collective::reduce_scatter, 1e9);
   EXPECT_EQ(all.algorithm, Algorithm::ring);
@@ -92,8 +93,9 @@ TEST(Collective, HalvesOfAnAllReduceCostHalfItsTransfer) {
 }
 
 TEST(Collective, AStarCostsEveryRankACopy) {
-  const Fabric two = fabric_of(on("pcie3-p2p", 4), 2);
-  const Fabric four = fabric_of(on("pcie3-p2p", 4), 4);
+  const Cluster c = on("pcie3-p2p", 4);
+  const Fabric two = fabric_of(c, 2);
+  const Fabric four = fabric_of(c, 4);
   const auto one =
       collective_cost(two, Collective::broadcast, 48e6, Algorithm::star);
   const auto three =
@@ -114,7 +116,8 @@ TEST(Collective, ChoosesTheTreeForSmallMessagesOnManyNodes) {
 }
 
 TEST(Collective, ATweakedLinkIsThatMuchFaster) {
-  const Fabric f = fabric_of(on("nvswitch-a100", 8), 8);
+  const Cluster c = on("nvswitch-a100", 8);
+  const Fabric f = fabric_of(c, 8);
   const auto plain = collective_cost(f, Collective::all_reduce, 1e8);
   const auto fast = collective_cost(f, Collective::all_reduce, 1e8,
                                     Algorithm::automatic, {2, 0.5});
