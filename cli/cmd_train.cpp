@@ -16,6 +16,12 @@ std::function<int()> train(Options& options) {
   options.value("--resume", asked->resume, "go on with this run folder");
   options.value("--ranks", asked->ranks, "replicas, the same as comm.ranks");
   options.list("--set", asked->sets, "section.field=value, may be repeated");
+  options.flag("--advise", asked->advise,
+               "measure this machine, then take ranks, strategy and batch as "
+               "advised");
+  options.value("--noise-scale", asked->noise_scale,
+                "with --advise: gradient noise scale in samples; without it "
+                "the recipe's batch stays");
   options.format(asked->format);
   return [asked] { return run_train(*asked); };
 }

@@ -14,6 +14,8 @@ struct TrainAsked {
   std::string recipe, out, resume;
   std::vector<std::string> sets;
   std::int64_t ranks = 0;
+  bool advise = false;
+  double noise_scale = 0;
   Format format = Format::text;
 };
 

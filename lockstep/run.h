@@ -19,6 +19,7 @@ struct RunOptions {
   std::string command;  // as typed, for the record
   // A signal's number once one came; the run then ends after its step.
   const std::atomic<int>& stop;
+  Json advice = Json::object();  // what it was run by, for the record
 };
 
 // Collective: every rank of the group calls it with the same settings. Rank 0

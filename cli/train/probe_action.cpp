@@ -22,21 +22,6 @@ namespace lockstep::cli {
 namespace {
 
 constexpr double kDeadline_s = 120;
-// Between two probes of one machine.
-constexpr double kProbeSpread = 0.15;
-
-Link link_of(std::vector<LinkCurve> curves, bool one_host) {
-  Link link;
-  link.name = one_host ? "this host's memory" : "between these hosts";
-  link.kind = one_host ? LinkKind::memory : LinkKind::network;
-  link.hop = one_host ? Hop::memory : Hop::net;
-  link.latency_s = curves.front().points.front().seconds;
-  link.spread = kProbeSpread;
-  link.curves = std::move(curves);
-  link.source = "lockstep probe";
-  tidy(link);
-  return link;
-}
 
 void take(const Link& more, std::optional<Link>& into) {
   if (!into) {
@@ -52,7 +37,7 @@ bool probe_group(Group& group, const ProbeAsked& asked, Hardware& out) {
   const std::unique_ptr<Device> device = open_device(asked.device);
   if (group.size() == 1) return true;
   const Link link =
-      link_of(probe_link(group, device->torch()), on_one_host(group));
+      measured_link(probe_link(group, device->torch()), on_one_host(group));
   if (group.rank() != 0) return false;
   take(link, out.cluster.inside);
   out.cluster.devices_per_node =

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/train/train_advice.h"
 #include "cli/train_asked.h"
 #include "lockstep/comm/choose_group.h"
 #include "lockstep/comm/mpi_group.h"
@@ -87,6 +88,9 @@ std::string command_of(const TrainAsked& asked) {
                         ? "lockstep train " + asked.recipe
                         : "lockstep train --resume " + asked.resume;
   for (const std::string& set : sets_of(asked)) out += " --set " + set;
+  if (asked.advise) out += " --advise";
+  if (asked.noise_scale > 0)
+    out += fmt::format(" --noise-scale {}", asked.noise_scale);
   return out;
 }
 
@@ -151,6 +155,13 @@ Outcome run_all_ranks(const RunConfig& config, const RunOptions& options) {
               "use threads or mpi");
 }
 
+// A run that goes on was run by the same advice as before.
+Json advice_before(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "record.json";
+  return std::filesystem::exists(file) ? read_record(file).advice
+                                       : Json::object();
+}
+
 }  // namespace
 
 int run_train(const TrainAsked& asked) {
@@ -158,19 +169,21 @@ int run_train(const TrainAsked& asked) {
     throw Error(Fault::config, "train", "needs a RECIPE or --resume DIR",
                 "try: lockstep train recipes/linear.toml");
   const bool resume = !asked.resume.empty();
-  const RunConfig config =
-      with_group(resume ? config_of_resume(asked)
-                        : load_config(asked.recipe, sets_of(asked)),
-                 asked);
+  keep_freed_memory();
+  const TakenAdvice taken =
+      take_advice(resume ? config_of_resume(asked)
+                         : load_config(asked.recipe, sets_of(asked)),
+                  asked);
+  const RunConfig config = with_group(taken.config, asked);
   const std::filesystem::path folder =
       resume              ? std::filesystem::path(asked.resume)
       : asked.out.empty() ? default_run_path(config)
                           : std::filesystem::path(asked.out);
-  keep_freed_memory();
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   const Outcome outcome =
-      run_all_ranks(config, {folder, resume, command_of(asked), stop_signal});
+      run_all_ranks(config, {folder, resume, command_of(asked), stop_signal,
+                             resume ? advice_before(folder) : taken.record});
   if (outcome.rank_0) {
     const std::vector<std::string> paths = {folder.string()};
     print(runs_table(read_runs(paths),

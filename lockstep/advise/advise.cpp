@@ -44,24 +44,6 @@ Choice pick(const std::vector<Choice>& ranking, const Goal& goal) {
   return *std::ranges::min_element(open, cheaper);
 }
 
-std::vector<Choice> ranking_of(const Subject& subject, const Grid& grid,
-                               const Goal& goal) {
-  std::vector<Choice> out;
-  for (GridPoint& point : predict_grid(subject, grid)) {
-    if (!point.prediction.memory.fits()) continue;
-    out.push_back(priced({.label = "candidate",
-                          .cluster = point.cluster,
-                          .prediction = std::move(point.prediction)},
-                         goal));
-  }
-  if (out.empty())
-    throw Error(Fault::config, subject.name,
-                "no batch of the question fits into the devices' memory",
-                "smaller --batch, --strategy sharded or a larger device");
-  std::ranges::stable_sort(out, faster);
-  return out;
-}
-
 bool same_run(const Choice& a, const Choice& b) {
   const Question &p = a.prediction.question, &q = b.prediction.question;
   return a.cluster == b.cluster && p.ranks == q.ranks && p.batch == q.batch &&
@@ -100,14 +82,38 @@ std::optional<Choice> more_devices(const std::vector<Choice>& ranking,
 
 }  // namespace
 
-Advice advise(const Subject& subject, const Grid& grid, const Goal& goal) {
+std::vector<Choice> rank(const Subject& subject, const Grid& grid,
+                         const Goal& goal) {
+  std::vector<Choice> out;
+  for (GridPoint& point : predict_grid(subject, grid)) {
+    if (!point.prediction.memory.fits()) continue;
+    out.push_back(priced({.label = "candidate",
+                          .cluster = point.cluster,
+                          .prediction = std::move(point.prediction)},
+                         goal));
+  }
+  if (out.empty())
+    throw Error(Fault::config, subject.name,
+                "no batch of the question fits into the devices' memory",
+                "smaller --batch, --strategy sharded or a larger device");
+  std::ranges::stable_sort(out, faster);
+  return out;
+}
+
+Advice settle(std::vector<Choice> ranking, const Goal& goal) {
+  std::ranges::stable_sort(ranking, faster);
   Advice out;
-  out.ranking = ranking_of(subject, grid, goal);
+  out.ranking = std::move(ranking);
   out.choice = pick(out.ranking, goal);
   out.choice.label = "choice";
   out.goal_met = within(out.choice, goal);
   out.next_best = next_best(out.ranking, out.choice);
   out.more_devices = more_devices(out.ranking, out.choice);
+  return out;
+}
+
+Advice advise(const Subject& subject, const Grid& grid, const Goal& goal) {
+  Advice out = settle(rank(subject, grid, goal), goal);
   out.remedies = remedies_of(subject, grid, goal, out.ranking);
   out.sentence = sentence_of(subject, grid, goal, out);
   out.evidence = evidence_of(grid, goal, out);

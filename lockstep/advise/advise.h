@@ -51,7 +51,14 @@ struct Advice {
 // Nearly as fast on fewer devices is better: this much slower is nearly.
 constexpr double kNearlyAsFast = 1.05;
 
-// Error{Fault::config} when nothing of the grid fits into memory.
+// Every point of the grid that fits into memory, priced, the fastest first.
+// Error{Fault::config} when none does.
+std::vector<Choice> rank(const Subject& subject, const Grid& grid,
+                         const Goal& goal);
+// The choice out of a ranking in any order, and what it was weighed against.
+Advice settle(std::vector<Choice> ranking, const Goal& goal);
+
+// Both, with remedies and words.
 Advice advise(const Subject& subject, const Grid& grid, const Goal& goal);
 
 }  // namespace lockstep

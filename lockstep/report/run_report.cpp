@@ -9,6 +9,7 @@
 
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/units.h"
+#include "lockstep/report/advice_line.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -225,7 +226,7 @@ std::string to_text(const RunView& run) {
   if (run.record.summary.contains("median_step_s"))
     out += "\n" + to_text(step_table(run)) + bar(run);
   return out + "\n" + conclusion(run) + communication(run) + slow_down(run) +
-         epoch_end(run);
+         epoch_end(run) + advice_line(run.record);
 }
 
 }  // namespace lockstep

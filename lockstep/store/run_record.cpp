@@ -118,13 +118,15 @@ Json summarise(std::span<const StepSample> steps,
 }
 
 Json to_json(const RunRecord& r) {
-  return Json{{"schema", kRecordSchema},  {"status", r.status},
+  Json out = {{"schema", kRecordSchema},  {"status", r.status},
               {"reason", r.reason},       {"command", r.command},
               {"began_utc", r.began_utc}, {"ended_utc", r.ended_utc},
               {"backend", r.backend},     {"versions", r.versions},
               {"config", r.config},       {"data", r.data},
               {"work", r.work},           {"comm", r.comm},
               {"steps", r.steps},         {"summary", r.summary}};
+  if (!r.advice.empty()) out["advice"] = r.advice;
+  return out;
 }
 
 RunRecord read_record(const std::filesystem::path& file) {
@@ -144,6 +146,7 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.data = json.at("data"), r.work = json.at("work");
     r.comm = json.at("comm"), r.summary = json.at("summary");
     r.steps = json.value("steps", Json::object());
+    r.advice = json.value("advice", Json::object());
     return r;
   } catch (const nlohmann::json::exception& e) {
     throw Error(Fault::store, file.string(),

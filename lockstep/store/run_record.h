@@ -28,6 +28,7 @@ struct RunRecord {
   Json work = Json::object();     // totals of the WorkPlan
   Json comm = Json::object();     // the CommPlan, totals by payload
   Json steps = Json::object();    // how they were run: captured, replayed, why
+  Json advice = Json::object();   // the prediction it was run by, if any
   Json summary = Json::object();  // measured, names carry SI units
 };
 

@@ -148,6 +148,7 @@ RunRecord begin_record(const RunConfig& config, const RunOptions& options,
                        const Strategy& strategy) {
   RunRecord record;
   record.command = options.command;
+  record.advice = options.advice;
   record.began_utc = utc_now();
   record.backend = group.backend();
   record.versions = versions_json();

@@ -15,6 +15,9 @@
 namespace lockstep {
 namespace {
 
+// Between two probes of one machine.
+constexpr double kProbeSpread = 0.15;
+
 constexpr double kEach_s = 0.25;  // time spent on a figure
 constexpr int kLeast = 5, kMost = 1000;
 
@@ -154,6 +157,19 @@ bool on_one_host(Group& group) {
   const auto n = static_cast<std::int64_t>(group.size());
   return sum[0].item<std::int64_t>() == n * mine &&
          sum[1].item<std::int64_t>() == n * mine * mine;
+}
+
+Link measured_link(std::vector<LinkCurve> curves, bool one_host) {
+  Link link;
+  link.name = one_host ? "this host's memory" : "between these hosts";
+  link.kind = one_host ? LinkKind::memory : LinkKind::network;
+  link.hop = one_host ? Hop::memory : Hop::net;
+  link.latency_s = curves.front().points.front().seconds;
+  link.spread = kProbeSpread;
+  link.curves = std::move(curves);
+  link.source = "lockstep probe";
+  tidy(link);
+  return link;
 }
 
 }  // namespace lockstep

@@ -20,6 +20,9 @@ DeviceSpec probe_device(Device& device);
 // group's ranks, with tensors on `device`; the same on every rank.
 std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device);
 
+// Those curves as a link of a hardware file.
+Link measured_link(std::vector<LinkCurve> curves, bool one_host);
+
 // Collective. Whether all ranks are on one host.
 bool on_one_host(Group& group);
 
