@@ -13,9 +13,30 @@ constexpr double kNormal90 = 1.645;
 // What a prediction may be off, in ln(epoch), where nothing was measured:
 constexpr double kNewGpuCount = 0.02;  // a number of GPUs of this model
 constexpr double kNoSingle = 0.7;      // one GPU of this model
-constexpr double kBelow = 0.45;    // a share, each e-fold below the smallest
-constexpr double kBetween = 0.05;  // a share, each e-fold to its neighbours
-constexpr double kJump = 0.3;      // of a jump between two shares
+constexpr double kBetween = 0.05;      // a share, each e-fold to its neighbours
+constexpr double kJump = 0.3;          // of a jump between two shares
+
+// Below the smallest measured share s0 a step lies between two bounds: the line
+// through the two smallest (all of the work shrinks) and the step at s0 (none
+// of it does: launches, kernels too small to fill a device).
+struct Below {
+  double least_s = 0, most_s = 0;
+
+  double middle_s() const { return std::sqrt(least_s * most_s); }
+  // Nothing is known between them: 90 % lie there.
+  double doubt() const { return 0.5 * std::log(most_s / least_s) / kNormal90; }
+};
+
+Below below(const StepCurve& c, double samples) {
+  const double first = c.step_s[0];
+  double base = 0;
+  if (c.share.size() > 1) {
+    const double slope =
+        (c.step_s[1] - c.step_s[0]) / (c.share[1] - c.share[0]);
+    base = std::clamp(first - slope * c.share[0], 0.0, first);
+  }
+  return {base + (first - base) * samples / c.share[0], first};
+}
 
 double largest_share(const EpochRun& run) {
   return std::ceil(run.batch / run.gpus);
@@ -61,14 +82,8 @@ double StepCurve::at(double samples) const {
   const auto next = std::ranges::lower_bound(share, samples);
   const auto i = static_cast<std::size_t>(next - share.begin());
   if (i == share.size()) return step_s.back() * samples / share.back();
-  if (share[i] == samples || share.size() == 1)
-    return step_s[i] * (samples < share[i] ? 1 : samples / share[i]);
-  if (i == 0) {
-    const double slope = (step_s[1] - step_s[0]) / (share[1] - share[0]);
-    const double base =
-        std::clamp(step_s[0] - slope * share[0], 0.0, step_s[0]);
-    return base + (step_s[0] - base) * samples / share[0];
-  }
+  if (share[i] == samples) return step_s[i];
+  if (i == 0) return below(*this, samples).middle_s();
   const double a = std::log(share[i - 1]), b = std::log(share[i]);
   const double w = (x - a) / (b - a);
   return std::exp((1 - w) * std::log(step_s[i - 1]) + w * std::log(step_s[i]));
@@ -77,7 +92,7 @@ double StepCurve::at(double samples) const {
 double StepCurve::doubt(double samples) const {
   const auto next = std::ranges::lower_bound(share, samples);
   const auto i = static_cast<std::size_t>(next - share.begin());
-  if (i == 0) return kBelow * std::log(share[0] / samples);
+  if (i == 0) return below(*this, samples).doubt();
   if (i == share.size()) return kBetween * std::log(samples / share.back());
   const double width = std::log(share[i] / share[i - 1]);
   const double left = std::log(samples / share[i - 1]);

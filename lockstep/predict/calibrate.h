@@ -26,8 +26,8 @@ struct EpochRun {
 struct StepCurve {
   std::vector<double> share, step_s;
 
-  // Between shares straight in ln; below the smallest a line through the two
-  // smallest, above the largest in proportion.
+  // Between shares straight in ln; above the largest in proportion; below the
+  // smallest in the middle between shrinking as before and not at all.
   double at(double samples) const;
   // How far ln(at) may be off there, one standard deviation.
   double doubt(double samples) const;

@@ -24,7 +24,7 @@ constexpr double kUsualTokens = 50;
 constexpr double kTokenBatch = 1000;  // a larger "batch" counts tokens itself
 
 struct Known {
-  std::optional<double> params, samples_per_item;
+  std::optional<double> params, samples_per_item, largest_tensor;
 };
 
 std::map<std::string, Known, std::less<>> read_workloads() {
@@ -33,12 +33,15 @@ std::map<std::string, Known, std::less<>> read_workloads() {
   const auto model = csv.required("model", Fault::internal);
   const auto params = csv.required("params_millions", Fault::internal);
   const auto samples = csv.required("samples_per_item", Fault::internal);
+  const auto largest = csv.required("largest_tensor_millions", Fault::internal);
   std::map<std::string, Known, std::less<>> out;
   for (const CsvRow& row : csv.rows) {
     Known known;
     if (const auto n = parse_number<double>(row.cells[params]))
       known.params = *n * 1e6;
     known.samples_per_item = parse_number<double>(row.cells[samples]);
+    if (const auto n = parse_number<double>(row.cells[largest]))
+      known.largest_tensor = *n * 1e6;
     out[row.cells[model]] = known;
   }
   return out;
@@ -95,6 +98,16 @@ void set_step(const TableRow& row, TableFacts& f) {
   f.step_s = std::clamp(f.step_s, 1e-4, 1e4);
 }
 
+// A ring sends every byte 2 (n-1)/n times. Parameter servers, one a node, hold
+// whole tensors: the one with the largest sends it to every worker and gets as
+// many gradients back. Replicas of a node that reduce first are one worker.
+double moved_bytes(const TableFacts& f, double largest_bytes) {
+  const double n = f.gpus, nodes = f.nodes;
+  if (!f.servers || f.nodes == 1) return f.gradient_bytes * 2 * (n - 1) / n;
+  const double workers = f.reduces_in_node ? nodes : n;
+  return 2 * workers * std::max(largest_bytes, f.gradient_bytes / nodes);
+}
+
 }  // namespace
 
 double samples_per_item(const TableRow& row) {
@@ -122,6 +135,7 @@ TableFacts facts_of(const TableRow& row) {
     params = workload.params ? workload.params : row.params;
   if (!params) ++f.doubts;
   f.gradient_bytes = 4 * std::clamp(params.value_or(kUsualParams), 1e3, 1e13);
+  f.moved_bytes = moved_bytes(f, 4 * workload.largest_tensor.value_or(0));
   return f;
 }
 

@@ -14,8 +14,13 @@ struct TableFacts {
   int gpus = 1, nodes = 1;
   double step_s = 0;          // one GPU's compute between two exchanges
   double gradient_bytes = 0;  // fp32
-  double batch_ratio = 1;     // samples a GPU, at N over at 1
-  bool half = false;          // computes in fp16 or bf16
+  // Through the busiest connection in one exchange: a ring's, or those of the
+  // parameter server that holds the largest piece.
+  double moved_bytes = 0;
+  double batch_ratio = 1;  // samples a GPU, at N over at 1
+  bool half = false;       // computes in fp16 or bf16
+  bool servers = false;    // parameters live on servers, not on every worker
+  bool reduces_in_node = false;  // and a node's replicas speak with one voice
   // What a healthy link of this kind moves at the least; 0: nobody can say.
   double least_bytes_per_s = 0;
 

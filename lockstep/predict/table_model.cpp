@@ -32,9 +32,7 @@ Value at_least_best(double x) {
 }
 
 double link_ratio(const TableFacts& f) {
-  const double n = f.gpus;
-  return std::log(f.gradient_bytes * 2 * (n - 1) / n / f.step_s /
-                  kReference_bytes_per_s);
+  return std::log(f.moved_bytes / f.step_s / kReference_bytes_per_s);
 }
 
 // Messages cannot take longer than all bytes do on a link at its slowest: what
@@ -82,7 +80,7 @@ const TableConstants& table_constants() {
 TableStep table_step(const TableFacts& f, const double (&sums)[kTableParts]) {
   if (f.gpus <= 1) return {};
   const double unbounded =
-      std::exp(std::clamp(sums[0] + link_ratio(f), -9.0, 4.0));
+      std::exp(std::clamp(sums[0] + link_ratio(f), -9.0, 6.0));
   const Value exposed = within_link(unbounded, f);
   const Value time = at_least_best(1 + exposed.value + sums[1] + sums[2]);
   const double scale = time.slope / time.value;

@@ -178,6 +178,8 @@ void name_facts(const TableRow& row, TableFacts& f) {
            (bridge ? "+bridge" : "") + (row.nodes > 1 ? "|multi" : "");
   f.size = size_name(row.gpus, row.nodes);
   f.half = begins_with_any(row.precision, {"FP16", "AMP", "BF16"});
+  f.servers = has(row.comm, "PS)") || has(row.comm, "parameter server");
+  f.reduces_in_node = has(row.comm, "replicated");
   f.slow_half_norm = f.half && slows_half_norm(row);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of terms. A new kind of software, link or host is a row of the data
 // file, never a line here.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -19,7 +20,9 @@ double node_doublings(Facts f) {
 double half(Facts f) { return f.half ? 1 : 0; }
 double half_doublings(Facts f) { return half(f) * doublings(f); }
 // Of 100 ms a step for each doubling.
-double launches(Facts f) { return doublings(f) * 0.1 / f.step_s; }
+double launches(Facts f) {
+  return doublings(f) * 0.1 / (f.step_s / std::min(1.0, f.batch_ratio));
+}
 double half_launches(Facts f) { return half(f) * launches(f); }
 double shrunk(Facts f) { return 1 / f.batch_ratio - 1; }
 

@@ -98,9 +98,22 @@ TEST(Calibrate, TheStrongScalingOfResnet18LiesInItsWideInterval) {
     const EpochForecast f = forecast(system, run);
     EXPECT_LT(f.low_s, measured_s);
     EXPECT_GT(f.high_s, measured_s);
+    EXPECT_NEAR(f.epoch_s / measured_s, 1, 0.17);
   };
   strong(2, 274.355);
   strong(4, 241.768);
+}
+
+// Half the samples take between half of the step and all of it; with a fixed
+// cost the lower bound is the line through the two smallest shares.
+TEST(StepCurve, BelowAllSharesIsInTheMiddleOfWhatIsPossible) {
+  const StepCurve proportional{.share = {32, 64}, .step_s = {0.1, 0.2}};
+  EXPECT_NEAR(proportional.at(16), std::sqrt(0.05 * 0.1), 1e-12);
+  EXPECT_NEAR(1.645 * proportional.doubt(16), 0.5 * std::log(2), 1e-12);
+  const StepCurve fixed{.share = {32, 64}, .step_s = {0.1, 0.1}};
+  EXPECT_NEAR(fixed.at(1), 0.1, 1e-12);
+  EXPECT_NEAR(fixed.doubt(1), 0, 1e-12);
+  EXPECT_NEAR(proportional.at(31.999), 0.1, 1e-4);
 }
 
 TEST(CalibrateValidate, PredictsEveryNumberOfGpusThatWasHeldBack) {

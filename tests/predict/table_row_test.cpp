@@ -106,5 +106,22 @@ TEST(TableNames, HostsAreFoundInFreeText) {
   EXPECT_EQ(host_name("something else"), "something else");
 }
 
+// VGG16's first dense layer has 102.76 of its 138 million parameters.
+TEST(TableFacts, AServerSendsItsLargestTensorToEveryWorker) {
+  const auto moved = [](const std::string& model, const std::string& comm) {
+    return facts_of(first_row("gpus,nodes,metric,value_at_1_gpu,model,"
+                              "params_millions,comm\n16,4,images/s,130," +
+                              model + "," + comm + "\n"))
+        .moved_bytes;
+  };
+  EXPECT_NEAR(moved("VGG16,138.358", "NCCL"), 2 * 15.0 / 16 * 4 * 138.358e6, 1);
+  EXPECT_NEAR(moved("VGG16,138.358", "distributed TF (gRPC PS)"),
+              2 * 16 * 4 * 102.76e6, 1);
+  // Replicas of a node reduce first; small tensors spread over the servers.
+  EXPECT_NEAR(moved("ResNet-50,25.557",
+                    "distributed_replicated (gRPC parameter servers)"),
+              2 * 4 * 4 * 25.557e6 / 4, 1);
+}
+
 }  // namespace
 }  // namespace lockstep
