@@ -52,6 +52,16 @@ Goal goal_of(const RunConfig& recipe, const Question& asked,
           .noise_scale = noise_scale};
 }
 
+// Some settings go with one strategy only.
+bool can_run(const RunConfig& recipe, const Choice& choice) {
+  try {
+    validate(adopt(recipe, choice));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Json choice_json(const Choice& c) {
   const Question& q = c.prediction.question;
   return Json{{"ranks", q.ranks},
@@ -91,6 +101,7 @@ Advice advise_measured(std::span<const MeasuredRanks> measured,
     all.clusters.push_back(m.cluster);
     if (grid.batches.empty()) continue;
     for (Choice c : rank(subject, grid, goal)) {
+      if (!can_run(recipe, c)) continue;
       c.cluster = all.clusters.size() - 1;
       ranking.push_back(std::move(c));
     }

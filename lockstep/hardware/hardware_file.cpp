@@ -11,12 +11,27 @@
 namespace lockstep {
 namespace {
 
+// What a run noted of its device (`kind`, driver, …): no figure was measured,
+// so its preset stands in.
+DeviceSpec device_of_run(const ObjectReader& o, const std::string& where) {
+  const DeviceSpec* preset = match_device(o.text("name"));
+  if (!preset)
+    throw Error(Fault::config, where,
+                "'" + o.text("name") +
+                    "' is no preset, and a run does not measure its device",
+                "`lockstep probe --out FILE` on that machine does");
+  DeviceSpec out = *preset;
+  o.take("memory_bytes", out.memory_bytes);
+  return out;
+}
+
 DeviceSpec read_device(const Json& json, const std::string& path,
                        const Place& place) {
   if (json.is_string())
     return at_place(place(path),
                     [&] { return find_device(json.get<std::string>()); });
   ObjectReader o(json, path, place);
+  if (o.has("kind")) return device_of_run(o, place(path));
   DeviceSpec d;
   if (o.has("like"))
     d = at_place(o.where("like"), [&] { return find_device(o.text("like")); });
@@ -188,6 +203,9 @@ Hardware hardware_from_json(const Json& json, const Place& place) {
           read_pair(list[i], fmt::format("pairs.{}", i), place));
   }
   if (o.has("host")) out.host = o.any("host");
+  if (out.host.is_string() && c.name.empty()) c.name = out.host;
+  // A run's machine.json says them of its host.
+  for (const char* field : {"system", "cores", "memory_bytes"}) o.skip(field);
   o.finish();
   at_place(place(""), [&] { validate(c); });
   return out;

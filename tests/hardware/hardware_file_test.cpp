@@ -119,5 +119,35 @@ TEST(HardwareFile, AMissingFileIsSaidToBeMissing) {
   EXPECT_EQ(find_hardware("DGX A100").cluster.devices(), 8);
 }
 
+// As `lockstep train` writes it.
+Json machine_of_run(const std::string& device) {
+  return {{"schema", 1},
+          {"host", "vm"},
+          {"system", "Linux"},
+          {"cores", 16},
+          {"memory_bytes", 135148457984},
+          {"device",
+           {{"kind", "cuda"},
+            {"name", device},
+            {"memory_bytes", 150109880320},
+            {"driver", "13.0"}}}};
+}
+
+TEST(HardwareFile, AMachineOfARunIsOneByItsDevicesPreset) {
+  const auto place = [](const std::string& dotted) { return dotted; };
+  const Hardware h = hardware_from_json(machine_of_run("NVIDIA H200"), place);
+  EXPECT_EQ(h.cluster.name, "vm");
+  EXPECT_EQ(h.cluster.device.name, find_device("H200").name);
+  EXPECT_EQ(h.cluster.device.memory_bytes, 150109880320);
+  EXPECT_EQ(h.cluster.devices(), 1);
+  try {
+    hardware_from_json(machine_of_run("Some CPU"), place);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("is no preset"), std::string::npos);
+    EXPECT_NE(e.hint().find("lockstep probe"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
