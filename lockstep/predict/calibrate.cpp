@@ -13,8 +13,9 @@ constexpr double kNormal90 = 1.645;
 // What a prediction may be off, in ln(epoch), where nothing was measured:
 constexpr double kNewGpuCount = 0.02;  // a number of GPUs of this model
 constexpr double kNoSingle = 0.7;      // one GPU of this model
-constexpr double kBetween = 0.05;      // a share, each e-fold to its neighbours
-constexpr double kJump = 0.3;          // of a jump between two shares
+constexpr double kBelow = 0.2;     // a share, each e-fold below the smallest
+constexpr double kBetween = 0.05;  // a share, each e-fold to its neighbours
+constexpr double kJump = 0.3;      // of a jump between two shares
 
 // Below the smallest measured share s0 a step lies between two bounds: the line
 // through the two smallest (all of the work shrinks) and the step at s0 (none
@@ -92,7 +93,9 @@ double StepCurve::at(double samples) const {
 double StepCurve::doubt(double samples) const {
   const auto next = std::ranges::lower_bound(share, samples);
   const auto i = static_cast<std::size_t>(next - share.begin());
-  if (i == 0) return below(*this, samples).doubt();
+  if (i == 0)
+    return std::hypot(below(*this, samples).doubt(),
+                      kBelow * std::log(share[0] / samples));
   if (i == share.size()) return kBetween * std::log(samples / share.back());
   const double width = std::log(share[i] / share[i - 1]);
   const double left = std::log(samples / share[i - 1]);
