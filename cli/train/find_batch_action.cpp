@@ -9,9 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/find_batch_asked.h"
-#include "lockstep/comm/choose_group.h"
-#include "lockstep/comm/mpi_group.h"
-#include "lockstep/comm/thread_group.h"
+#include "cli/train/ranks.h"
 #include "lockstep/core/error.h"
 #include "lockstep/device/memory.h"
 #include "lockstep/train/find_batch.h"
@@ -20,17 +18,12 @@ namespace lockstep::cli {
 namespace {
 
 RunConfig config_of(const FindBatchAsked& asked) {
-  std::vector<std::string> sets = asked.sets;
-  if (asked.ranks > 0)
-    sets.push_back("comm.ranks=" + std::to_string(asked.ranks));
-  RunConfig config = load_config(asked.recipe, sets);
-  const bool said = asked.ranks > 0 || config.comm.ranks > 1;
-  const GroupChoice choice = choose_group(
-      config.comm.kind, said ? std::optional(config.comm.ranks) : std::nullopt,
-      find_launcher(), config.train.device != "cpu");
-  config.comm.kind = choice.kind;
-  config.comm.ranks = choice.ranks;
-  config.strategy.kind = resolved(config.strategy.kind, choice.ranks);
+  RunConfig config =
+      with_group(load_config(asked.recipe, with_ranks(asked.sets, asked.ranks)),
+                 asked.ranks);
+  if (config.comm.kind == CommKind::emulated)
+    throw Error(Fault::config, "comm.kind", "trials run on threads or mpi",
+                "set comm.kind=threads");
   // A trial is of one size at a time.
   config.batch.mode = BatchMode::fixed;
   config.batch.candidates.clear(), config.batch.decisions.clear();
@@ -44,19 +37,10 @@ std::optional<FoundBatch> find(const RunConfig& config,
   const FindOptions options{
       .seconds = asked.seconds,
       .memory_bytes = static_cast<std::int64_t>(asked.memory_gb * 1e9)};
-  const auto body = [found, config, options](Group& group) {
+  run_group(config, [found, config, options](Group& group) {
     FoundBatch mine = find_batch(config, options, group);
     if (group.rank() == 0) *found = std::move(mine);
-  };
-  const RankOptions ranks{.deadline_s = config.comm.deadline_s,
-                          .threads = static_cast<int>(config.train.threads)};
-  if (config.comm.kind == CommKind::threads)
-    run_ranks(static_cast<int>(config.comm.ranks), ranks, body);
-  else if (config.comm.kind == CommKind::mpi)
-    run_mpi_ranks(ranks, body);
-  else
-    throw Error(Fault::config, "comm.kind", "trials run on threads or mpi",
-                "set comm.kind=threads");
+  });
   return *found;
 }
 

@@ -8,14 +8,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <optional>
+#include <memory>
 
 #include "cli/command.h"
+#include "cli/train/ranks.h"
 #include "cli/train/train_advice.h"
 #include "cli/train_asked.h"
-#include "lockstep/comm/choose_group.h"
-#include "lockstep/comm/mpi_group.h"
-#include "lockstep/comm/thread_group.h"
+#include "lockstep/comm/launcher.h"
 #include "lockstep/core/error.h"
 #include "lockstep/device/memory.h"
 #include "lockstep/report/study_tables.h"
@@ -31,13 +30,6 @@ std::atomic<int> stop_signal = 0;
 void on_signal(int number) {
   // A second Ctrl-C means now.
   if (stop_signal.exchange(number) != 0) std::_Exit(128 + number);
-}
-
-std::vector<std::string> sets_of(const TrainAsked& asked) {
-  std::vector<std::string> sets = asked.sets;
-  if (asked.ranks > 0)
-    sets.push_back("comm.ranks=" + std::to_string(asked.ranks));
-  return sets;
 }
 
 // What a run may be told anew when it goes on.
@@ -65,10 +57,11 @@ void prepare_to_go_on(RunConfig& config, bool ranks_asked,
 
 RunConfig config_of_resume(const TrainAsked& asked) {
   const RunFolder folder = RunFolder::open(asked.resume);
-  if (folder.done() && sets_of(asked).empty())
+  const std::vector<std::string> sets = with_ranks(asked.sets, asked.ranks);
+  if (folder.done() && sets.empty())
     throw Error(Fault::store, asked.resume, "this run is done",
                 "raise train.epochs with --set to train longer");
-  for (const std::string& set : sets_of(asked)) {
+  for (const std::string& set : sets) {
     const std::string name = set.substr(0, set.find('='));
     if (std::ranges::find(kMayChange, name) == kMayChange.end())
       throw Error(Fault::config, name,
@@ -77,7 +70,7 @@ RunConfig config_of_resume(const TrainAsked& asked) {
   }
   RunConfig config = folder.config();
   const std::int64_t ranks_before = config.comm.ranks;
-  apply_sets(fields_of(config), sets_of(asked));
+  apply_sets(fields_of(config), sets);
   prepare_to_go_on(config, asked.ranks > 0, ranks_before);
   validate(config);
   return config;
@@ -87,24 +80,12 @@ std::string command_of(const TrainAsked& asked) {
   std::string out = asked.resume.empty()
                         ? "lockstep train " + asked.recipe
                         : "lockstep train --resume " + asked.resume;
-  for (const std::string& set : sets_of(asked)) out += " --set " + set;
+  for (const std::string& set : with_ranks(asked.sets, asked.ranks))
+    out += " --set " + set;
   if (asked.advise) out += " --advise";
   if (asked.noise_scale > 0)
     out += fmt::format(" --noise-scale {}", asked.noise_scale);
   return out;
-}
-
-// What the run gets to talk with: never something else than was asked.
-RunConfig with_group(RunConfig config, const TrainAsked& asked) {
-  const bool said = asked.ranks > 0 || config.comm.ranks > 1;
-  const GroupChoice choice = choose_group(
-      config.comm.kind, said ? std::optional(config.comm.ranks) : std::nullopt,
-      find_launcher(), config.train.device != "cpu");
-  config.comm.kind = choice.kind;
-  config.comm.ranks = choice.ranks;
-  config.strategy.kind = resolved(config.strategy.kind, choice.ranks);
-  validate(config);
-  return config;
 }
 
 // Out of memory is an answer, not a crash: it does not fit.
@@ -129,30 +110,12 @@ struct Outcome {
 Outcome run_all_ranks(const RunConfig& config, const RunOptions& options) {
   // A rank that was left behind may still write here: it lives on with it.
   const auto outcome = std::make_shared<Outcome>();
-  const auto body = [outcome, config, options](Group& group) {
+  run_group(config, [outcome, config, options](Group& group) {
     RunRecord mine = run_one_rank(config, options, group);
     if (config.comm.kind == CommKind::threads && group.rank() != 0) return;
     *outcome = {std::move(mine), group.rank() == 0};
-  };
-  const RankOptions ranks{.deadline_s = config.comm.deadline_s,
-                          .threads = static_cast<int>(config.train.threads)};
-  switch (config.comm.kind) {
-    case CommKind::threads:
-      run_ranks(static_cast<int>(config.comm.ranks), ranks, body);
-      return *outcome;
-    case CommKind::mpi:
-      run_mpi_ranks(ranks, body);
-      return *outcome;
-    case CommKind::emulated:
-      run_ranks(1, ranks, body);
-      return *outcome;
-    case CommKind::automatic:
-    case CommKind::nccl:
-      break;
-  }
-  throw Error(Fault::config, "comm.kind",
-              "'" + word(config, "comm.kind") + "' cannot train yet",
-              "use threads or mpi");
+  });
+  return *outcome;
 }
 
 // A run that goes on was run by the same advice as before.
@@ -170,11 +133,11 @@ int run_train(const TrainAsked& asked) {
                 "try: lockstep train recipes/linear.toml");
   const bool resume = !asked.resume.empty();
   keep_freed_memory();
-  const TakenAdvice taken =
-      take_advice(resume ? config_of_resume(asked)
-                         : load_config(asked.recipe, sets_of(asked)),
-                  asked);
-  const RunConfig config = with_group(taken.config, asked);
+  const TakenAdvice taken = take_advice(
+      resume ? config_of_resume(asked)
+             : load_config(asked.recipe, with_ranks(asked.sets, asked.ranks)),
+      asked);
+  const RunConfig config = with_group(taken.config, asked.ranks);
   const std::filesystem::path folder =
       resume              ? std::filesystem::path(asked.resume)
       : asked.out.empty() ? default_run_path(config)
