@@ -41,14 +41,7 @@ class Ddp final : public Strategy {
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     send_buffers(context_, buffers_, plan_, messages_);
     norms_ = input.norms;
-    // Without arm() every bucket leaves in finish(), when backward is over.
-    const bool held = holds(context_.config.measure, input.step);
-    StepOutcome outcome = run_passes(context_, input, [&] {
-      if (!held) buckets_.arm();
-    });
-    buckets_.finish();
-    if (norms_) end_sent(*norms_, input);
-    if (!held) context_.recorder.cut(Span::backward);
+    StepOutcome outcome = run_passes(context_, input, buckets_);
     hook_.finish();
     context_.recorder.cut(Span::exposed_comm);
     if (norms_) norms_->add_whole(context_.params.grads());

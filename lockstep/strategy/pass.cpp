@@ -10,6 +10,7 @@
 #include "lockstep/optim/clip.h"
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/flat_params.h"
+#include "lockstep/strategy/buckets.h"
 #include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/messages.h"
 
@@ -62,6 +63,14 @@ at::Tensor loss_of(const StrategyContext& context, const at::Tensor& logits,
   if (pass.samples == 0) return logits.sum();
   return lockstep::loss_of(logits, pass.targets,
                            context.config.train.label_smoothing);
+}
+
+// This rank's part of a measured step: the sum of its passes.
+void end_sent(GradNorms& norms, const StepInput& input) {
+  std::int64_t samples = 0;
+  for (const Batch& pass : input.passes) samples += pass.samples;
+  norms.end_sent(samples, static_cast<double>(samples) /
+                              static_cast<double>(input.global_samples));
 }
 
 }  // namespace
@@ -132,6 +141,19 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
   return outcome;
 }
 
+StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
+                       Buckets& buckets) {
+  // Without arm() every bucket leaves in finish(), when backward is over.
+  const bool held = holds(context.config.measure, input.step);
+  StepOutcome outcome = run_passes(context, input, [&buckets, held] {
+    if (!held) buckets.arm();
+  });
+  buckets.finish();
+  if (input.norms != nullptr) end_sent(*input.norms, input);
+  if (!held) context.recorder.cut(Span::backward);
+  return outcome;
+}
+
 void broadcast_from_0(const StrategyContext& context,
                       const FlatBuffers& buffers) {
   const at::NoGradGuard no_grad;
@@ -149,13 +171,6 @@ void send_buffers(const StrategyContext& context, const FlatBuffers& buffers,
                  {.op = Collective::broadcast, .tensor = buffers.values()});
   messages.wait();
   context.recorder.cut(Span::exposed_comm);
-}
-
-void end_sent(GradNorms& norms, const StepInput& input) {
-  std::int64_t samples = 0;
-  for (const Batch& pass : input.passes) samples += pass.samples;
-  norms.end_sent(samples, static_cast<double>(samples) /
-                              static_cast<double>(input.global_samples));
 }
 
 double clip(const StrategyContext& context) {

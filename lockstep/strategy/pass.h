@@ -14,6 +14,7 @@
 
 namespace lockstep {
 
+class Buckets;
 class FlatBuffers;
 class Messages;
 
@@ -46,6 +47,12 @@ PassRoot forward_pass(const StrategyContext& context, const Batch& pass,
 StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
                        const std::function<void()>& before_last = {});
 
+// As above, with gradients that leave in buckets while the last backward runs,
+// or after it in a step that measure.hold_every holds back; all have left
+// when it returns.
+StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
+                       Buckets& buckets);
+
 // Rank 0's parameters and running statistics to every rank.
 void broadcast_from_0(const StrategyContext& context,
                       const FlatBuffers& buffers);
@@ -53,9 +60,6 @@ void broadcast_from_0(const StrategyContext& context,
 // Rank 0's running statistics to every rank, before a step and as planned.
 void send_buffers(const StrategyContext& context, const FlatBuffers& buffers,
                   const CommPlan& plan, Messages& messages);
-
-// This rank's part of a measured step: the sum of its passes.
-void end_sent(GradNorms& norms, const StepInput& input);
 
 // What the update multiplies gradients by so that their norm stays within
 // train.clip_norm; 1 when there is no limit.
