@@ -2,9 +2,9 @@
 #include "lockstep/cuda/conv1d_op.h"
 
 #include <ATen/ATen.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include "lockstep/cuda/conv1d.h"
+#include "lockstep/cuda/tensor_args.h"
 
 namespace lockstep {
 namespace {
@@ -30,8 +30,7 @@ at::Tensor as_rows(const at::Tensor& x) {
   const std::vector<std::int64_t> strides{n * c8, 1, c8};
   const auto whole = static_cast<std::size_t>(x.storage_offset() + b * n * c8);
   if (x.scalar_type() == at::kBFloat16 && x.strides() == strides &&
-      reinterpret_cast<std::uintptr_t>(x.const_data_ptr()) % 16 == 0 &&
-      x.storage().nbytes() >= whole * x.element_size())
+      is_aligned(x) && x.storage().nbytes() >= whole * x.element_size())
     return x.as_strided({b, n, c8}, {n * c8, c8, 1});
   at::Tensor rows = at::empty({b, n, c8}, x.options().dtype(at::kBFloat16));
   rows.narrow(2, 0, c).copy_(x.transpose(1, 2));
@@ -47,10 +46,6 @@ at::Tensor as_channels(const at::Tensor& rows, std::int64_t channels) {
                   {n * c8, 1, c8});
 }
 
-cudaStream_t stream_of(const at::Tensor& t) {
-  return c10::cuda::getCurrentCUDAStream(t.device().index()).stream();
-}
-
 at::Tensor packed(const Conv1dSizes& s, const at::Tensor& weight,
                   bool flipped) {
   const at::Tensor out =
@@ -58,10 +53,6 @@ at::Tensor packed(const Conv1dSizes& s, const at::Tensor& weight,
   pack_weights(s, weight.const_data_ptr<float>(), flipped, out.data_ptr(),
                stream_of(weight));
   return out;
-}
-
-__nv_bfloat16* bf16_of(const at::Tensor& t) {
-  return reinterpret_cast<__nv_bfloat16*>(t.data_ptr());
 }
 
 }  // namespace

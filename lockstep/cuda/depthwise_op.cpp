@@ -2,9 +2,9 @@
 #include "lockstep/cuda/depthwise_op.h"
 
 #include <ATen/ATen.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include "lockstep/cuda/depthwise.h"
+#include "lockstep/cuda/tensor_args.h"
 
 namespace lockstep {
 namespace {
@@ -14,19 +14,10 @@ DepthwiseSizes sizes_of(const at::Tensor& x, std::int64_t stride) {
   return {n(x.size(0)), n(x.size(1)), n(x.size(2)), n(x.size(3)), n(stride)};
 }
 
-cudaStream_t stream_of(const at::Tensor& t) {
-  return c10::cuda::getCurrentCUDAStream(t.device().index()).stream();
-}
-
-__nv_bfloat16* bf16_of(const at::Tensor& t) {
-  return reinterpret_cast<__nv_bfloat16*>(t.data_ptr());
-}
-
 }  // namespace
 
 bool has_depthwise_on_gpu(const at::Tensor& x, std::int64_t stride) {
-  return has_depthwise_kernel(sizes_of(x, stride)) &&
-         reinterpret_cast<std::uintptr_t>(x.const_data_ptr()) % 16 == 0;
+  return has_depthwise_kernel(sizes_of(x, stride)) && is_aligned(x);
 }
 
 at::Tensor depthwise_forward_on_gpu(const at::Tensor& x,
@@ -51,11 +42,7 @@ at::Tensor depthwise_backward_on_gpu(const at::Tensor& x,
   const at::Tensor w = weight.contiguous();
   const at::Tensor g =
       grad.to(at::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor room =
-      at::empty({depthwise_room_floats(s)},
-                x.options()
-                    .dtype(at::kFloat)
-                    .memory_format(at::MemoryFormat::Contiguous));
+  const at::Tensor room = at::empty({depthwise_room_floats(s)}, float_room(x));
   depthwise_weight_gradient(s, bf16_of(x), bf16_of(g),
                             weight_grad.data_ptr<float>(),
                             room.data_ptr<float>(), stream_of(x));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include "lockstep/cuda/loss.h"
 #include "lockstep/cuda/loss_kernel.h"
+#include "lockstep/cuda/tensor_args.h"
 
 namespace lockstep {
 
@@ -30,15 +30,14 @@ LossCount loss_on_gpu(const at::Tensor& logits, const at::Tensor& targets,
                .loss_sum = out.loss_sum.data_ptr<float>(),
                .correct = out.correct.data_ptr<std::int64_t>(),
                .grad = out.grad.data_ptr<float>()},
-              c10::cuda::getCurrentCUDAStream(x.device().index()).stream());
+              stream_of(x));
   return out;
 }
 
 void column_sums_on_gpu(const at::Tensor& x, const at::Tensor& to) {
-  launch_column_sums(
-      x.const_data_ptr<float>(), x.size(0), static_cast<int>(x.size(1)),
-      to.data_ptr<float>(),
-      c10::cuda::getCurrentCUDAStream(x.device().index()).stream());
+  launch_column_sums(x.const_data_ptr<float>(), x.size(0),
+                     static_cast<int>(x.size(1)), to.data_ptr<float>(),
+                     stream_of(x));
 }
 
 }  // namespace lockstep

@@ -193,25 +193,41 @@ struct BackwardArgs {
   NormSaved saved;
 };
 
+// What forward found out about eight neighbouring channels.
+struct Channels {
+  float mean[8], inverse[8], scale[8], shift[8];
+};
+
+__device__ Channels load_channels(const NormSaved& saved, int channel) {
+  Channels c;
+  load8(c.mean, saved.mean() + channel);
+  load8(c.inverse, saved.inverse_std() + channel);
+  load8(c.scale, saved.scale() + channel);
+  load8(c.shift, saved.shift() + channel);
+  return c;
+}
+
 // The gradient before the activation and the normalised input, of eight.
+struct Before {
+  float grad[8], normal[8];
+};
+
 template <bool kOutput>
-__device__ void before_activation(const BackwardArgs& a, std::int64_t row,
-                                  int channel, const float (&mean)[8],
-                                  const float (&inverse)[8],
-                                  const float (&scale)[8],
-                                  const float (&shift)[8], float (&grad)[8],
-                                  float (&normal)[8]) {
+__device__ Before before_activation(const BackwardArgs& a, const Channels& c,
+                                    std::int64_t row, int channel) {
   const Eight g = load_row(a.grad, a.s, row, channel);
   const Eight x = load_row(a.input, a.s, row, channel);
   Eight y = {};
   if constexpr (kOutput) y = load_row(a.output, a.s, row, channel);
+  Before out;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float v = f(x.v[i]);
-    const float z = kOutput ? f(y.v[i]) : scale[i] * v + shift[i];
-    grad[i] = passes(z, a.range) ? f(g.v[i]) : 0.f;
-    normal[i] = (v - mean[i]) * inverse[i];
+    const float z = kOutput ? f(y.v[i]) : c.scale[i] * v + c.shift[i];
+    out.grad[i] = passes(z, a.range) ? f(g.v[i]) : 0.f;
+    out.normal[i] = (v - c.mean[i]) * c.inverse[i];
   }
+  return out;
 }
 
 template <bool kOutput>
@@ -220,19 +236,13 @@ __global__ void __launch_bounds__(kThreads)
   const Place at = place_of(a.s);
   float sum[8] = {}, product[8] = {};
   if (at.active) {
-    float mean[8], inverse[8], scale[8], shift[8];
-    load8(mean, a.saved.mean() + at.channel);
-    load8(inverse, a.saved.inverse_std() + at.channel);
-    load8(scale, a.saved.scale() + at.channel);
-    load8(shift, a.saved.shift() + at.channel);
+    const Channels c = load_channels(a.saved, at.channel);
 #pragma unroll 2
     for (std::int64_t row = at.row; row < a.s.rows; row += at.step) {
-      float grad[8], normal[8];
-      before_activation<kOutput>(a, row, at.channel, mean, inverse, scale,
-                                 shift, grad, normal);
+      const Before b = before_activation<kOutput>(a, c, row, at.channel);
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        sum[i] += grad[i], product[i] += grad[i] * normal[i];
+        sum[i] += b.grad[i], product[i] += b.grad[i] * b.normal[i];
     }
   }
   store_sums(a.s, sum, product, room);
@@ -254,24 +264,19 @@ __global__ void __launch_bounds__(kThreads)
     input_grad_kernel(BackwardArgs a, bf16* input_grad, bf16* residual_grad) {
   const Place at = place_of(a.s);
   if (!at.active) return;
-  float mean[8], inverse[8], scale[8], shift[8], grad_mean[8], product[8];
-  load8(mean, a.saved.mean() + at.channel);
-  load8(inverse, a.saved.inverse_std() + at.channel);
-  load8(scale, a.saved.scale() + at.channel);
-  load8(shift, a.saved.shift() + at.channel);
+  const Channels c = load_channels(a.saved, at.channel);
+  float grad_mean[8], product[8];
   load8(grad_mean, a.saved.grad() + at.channel);
   load8(product, a.saved.product() + at.channel);
 #pragma unroll 2
   for (std::int64_t row = at.row; row < a.s.rows; row += at.step) {
-    float grad[8], normal[8];
-    before_activation<kOutput>(a, row, at.channel, mean, inverse, scale, shift,
-                               grad, normal);
+    const Before b = before_activation<kOutput>(a, c, row, at.channel);
     Eight dx, dr;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float d =
-          scale[i] * (grad[i] - grad_mean[i] - normal[i] * product[i]);
-      dx.v[i] = __float2bfloat16(d), dr.v[i] = __float2bfloat16(grad[i]);
+          c.scale[i] * (b.grad[i] - grad_mean[i] - b.normal[i] * product[i]);
+      dx.v[i] = __float2bfloat16(d), dr.v[i] = __float2bfloat16(b.grad[i]);
     }
     store_row(input_grad, a.s, row, at.channel, dx);
     if (residual_grad) store_row(residual_grad, a.s, row, at.channel, dr);

@@ -2,11 +2,11 @@
 #include "lockstep/cuda/norm_op.h"
 
 #include <ATen/ATen.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include <limits>
 
 #include "lockstep/cuda/norm.h"
+#include "lockstep/cuda/tensor_args.h"
 
 namespace lockstep {
 namespace {
@@ -29,21 +29,6 @@ NormRange range_of(Activation activation) {
   return {-kInfinite, kInfinite};
 }
 
-cudaStream_t stream_of(const at::Tensor& t) {
-  return c10::cuda::getCurrentCUDAStream(t.device().index()).stream();
-}
-
-__nv_bfloat16* bf16_of(const at::Tensor& t) {
-  if (!t.defined()) return nullptr;
-  return reinterpret_cast<__nv_bfloat16*>(t.data_ptr());
-}
-
-at::TensorOptions floats(const at::Tensor& x) {
-  return x.options()
-      .dtype(at::kFloat)
-      .memory_format(at::MemoryFormat::Contiguous);
-}
-
 NormSaved saved_of(const at::Tensor& statistics) {
   return {statistics.data_ptr<float>(), static_cast<int>(statistics.size(1))};
 }
@@ -51,8 +36,7 @@ NormSaved saved_of(const at::Tensor& statistics) {
 }  // namespace
 
 bool has_norm_on_gpu(const at::Tensor& x) {
-  return has_norm_kernel(sizes_of(x)) &&
-         reinterpret_cast<std::uintptr_t>(x.const_data_ptr()) % 16 == 0;
+  return has_norm_kernel(sizes_of(x)) && is_aligned(x);
 }
 
 NormForward norm_forward_on_gpu(const NormLayer& layer, const at::Tensor& x,
@@ -70,8 +54,8 @@ NormForward norm_forward_on_gpu(const NormLayer& layer, const at::Tensor& x,
       .momentum = static_cast<float>(layer.momentum),
       .eps = static_cast<float>(layer.eps)};
   NormForward out{.output = at::empty_like(x),
-                  .statistics = at::empty({6, x.size(1)}, floats(x))};
-  const at::Tensor room = at::empty({norm_room_floats(s)}, floats(x));
+                  .statistics = at::empty({6, x.size(1)}, float_room(x))};
+  const at::Tensor room = at::empty({norm_room_floats(s)}, float_room(x));
   norm_forward(s, params, range_of(activation), bf16_of(x), bf16_of(residual),
                bf16_of(out.output), saved_of(out.statistics),
                room.data_ptr<float>(), stream_of(x));
@@ -89,7 +73,7 @@ NormBackward norm_backward_on_gpu(const NormForward& kept, const at::Tensor& x,
   // Without an activation the residual's gradient is what came in.
   const bool own = residual && activation != Activation::none;
   if (residual) out.residual = own ? at::empty_like(x) : g;
-  const at::Tensor room = at::empty({norm_room_floats(s)}, floats(x));
+  const at::Tensor room = at::empty({norm_room_floats(s)}, float_room(x));
   norm_backward(s, range_of(activation), bf16_of(g), bf16_of(x),
                 bf16_of(kept.output), saved_of(kept.statistics),
                 bf16_of(out.input), own ? bf16_of(out.residual) : nullptr,
