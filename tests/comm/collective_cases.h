@@ -145,4 +145,20 @@ inline void check_all(Group& g, const std::vector<std::int64_t>& sizes) {
   g.run({.op = Collective::barrier});
 }
 
+// Many transfers under way, waited for in another order than they began.
+inline void check_many(Group& g) {
+  std::vector<at::Tensor> tensors;
+  std::vector<TransferHandle> handles;
+  for (int i = 0; i < 40; ++i) {
+    tensors.push_back(values(i * 1500, at::kFloat, g.rank()));
+    handles.push_back(
+        g.start({.op = Collective::all_reduce, .tensor = tensors.back()}));
+  }
+  for (std::size_t i = handles.size(); i-- > 0;) {
+    g.wait(handles[i]);
+    expect(tensors[i], sum_of(tensors[i].numel(), at::kFloat, g.size()),
+           "all_reduce");
+  }
+}
+
 }  // namespace lockstep::cases

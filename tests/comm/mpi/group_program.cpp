@@ -55,19 +55,7 @@ void overlap(Group& g) {
 }
 
 void many(Group& g) {
-  std::vector<at::Tensor> tensors;
-  std::vector<TransferHandle> handles;
-  for (int i = 0; i < 40; ++i) {
-    tensors.push_back(cases::values(i * 1500, at::kFloat, g.rank()));
-    handles.push_back(
-        g.start({.op = Collective::all_reduce, .tensor = tensors.back()}));
-  }
-  for (std::size_t i = handles.size(); i-- > 0;) {
-    g.wait(handles[i]);
-    cases::expect(tensors[i],
-                  cases::sum_of(tensors[i].numel(), at::kFloat, g.size()),
-                  "all_reduce");
-  }
+  cases::check_many(g);
   say(g, "ok");
 }
 
