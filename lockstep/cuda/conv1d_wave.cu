@@ -26,15 +26,15 @@ static_assert(kForwardCount / 8 % 2 == 1 && kWeightCount / 8 % 2 == 1,
               "copies lie in different banks");
 
 struct WaveArgs {
-  const float* input;
-  const char* packed;
-  const float* bias;
-  const bf16* grad;
-  bf16* output;
-  std::uint8_t* where;
-  float* sums;
-  int length, padding, windows, steps, out;
-  int tiles, total;  // of a sample, of all
+  const float* input = nullptr;
+  const char* packed = nullptr;
+  const float* bias = nullptr;
+  const bf16* grad = nullptr;
+  bf16* output = nullptr;
+  std::uint8_t* where = nullptr;
+  float* sums = nullptr;
+  int length = 0, padding = 0, windows = 0, steps = 0, out = 0;
+  int tiles = 0, total = 0;  // of a sample, of all
 };
 
 __device__ void store(const WaveArgs& a,

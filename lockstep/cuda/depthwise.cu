@@ -22,13 +22,13 @@ struct alignas(8) Four {
 };
 
 struct Plane {
-  const bf16* from;
-  bf16* to;
-  const float* weight;
-  int channels;
-  int from_height, from_width, to_height, to_width;
-  std::int64_t strips;  // of all images
-  int row_strips;       // of one row of `to`
+  const bf16* from = nullptr;
+  bf16* to = nullptr;
+  const float* weight = nullptr;
+  int channels = 0;
+  int from_height = 0, from_width = 0, to_height = 0, to_width = 0;
+  std::int64_t strips = 0;  // of all images
+  int row_strips = 0;       // of one row of `to`
 };
 
 struct Place {
