@@ -169,8 +169,8 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   const std::filesystem::path& path = s.folder->path();
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");
   record.comm.update(s.strategy.account());
-  record.summary = summarise(steps, read_epochs(path / "epochs.csv"),
-                             s.config.measure);
+  record.summary =
+      summarise(steps, read_epochs(path / "epochs.csv"), s.config.measure);
   put_batch_summary(record.summary, s, steps);
   count_emulated(record.summary, s.config);
   if (s.config.measure.trace)
