@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/ranks.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
 #include "lockstep/comm/choose_group.h"
 #include "lockstep/comm/mpi_group.h"
+#include "lockstep/comm/nccl_group.h"
 #include "lockstep/comm/thread_group.h"
 #include "lockstep/core/error.h"
+#include "lockstep/device/device.h"
 
 namespace lockstep::cli {
 
@@ -19,10 +23,14 @@ std::vector<std::string> with_ranks(std::vector<std::string> sets,
 
 RunConfig with_group(RunConfig config, std::int64_t ranks) {
   const bool said = ranks > 0 || config.comm.ranks > 1;
+  const Launcher launcher = find_launcher();
   const GroupChoice choice = choose_group(
       config.comm.kind, said ? std::optional(config.comm.ranks) : std::nullopt,
-      find_launcher(), config.train.device != "cpu");
+      launcher, config.train.device != "cpu");
   config.comm.kind = choice.kind;
+  // Each process of a host has a GPU of its own.
+  if (choice.kind == CommKind::nccl && config.train.device == "cuda")
+    config.train.device = fmt::format("cuda:{}", launcher.local_rank);
   config.comm.ranks = choice.ranks;
   config.strategy.kind = resolved(config.strategy.kind, choice.ranks);
   validate(config);
@@ -40,13 +48,14 @@ void run_group(const RunConfig& config, std::function<void(Group&)> body) {
       return run_mpi_ranks(options, body);
     case CommKind::emulated:
       return run_ranks(1, options, std::move(body));
-    case CommKind::automatic:
     case CommKind::nccl:
+      return run_nccl_ranks(static_cast<int>(config.comm.ranks),
+                            open_device(config.train.device)->torch().index(),
+                            find_launcher(), options, body);
+    case CommKind::automatic:
       break;
   }
-  throw Error(Fault::config, "comm.kind",
-              "'" + word(config, "comm.kind") + "' cannot train yet",
-              "use threads or mpi");
+  check(false, "with_group() chose a group");
 }
 
 }  // namespace lockstep::cli
