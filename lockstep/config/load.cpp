@@ -54,7 +54,8 @@ void apply_sections(const TomlText& recipe, std::span<const Field> fields,
                   section + ": is a section, not a value",
                   "write [" + section + "] and its settings below");
     for (const auto& [key, value] : table.items()) {
-      const std::string dotted = section + "." + key;
+      std::string dotted = section;
+      dotted.append(".").append(key);
       at_recipe_place(recipe, dotted, [&] {
         find_field(fields, dotted).set(value_of(value, dotted));
       });

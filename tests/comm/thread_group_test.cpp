@@ -99,7 +99,7 @@ struct Seen {
 };
 
 std::shared_ptr<Seen> run_and_see(int ranks, double deadline_s,
-                                  std::function<void(Group&)> body) {
+                                  const std::function<void(Group&)>& body) {
   auto seen = std::make_shared<Seen>();
   try {
     run_ranks(ranks, {.deadline_s = deadline_s}, [seen, body](Group& g) {
