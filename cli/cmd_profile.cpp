@@ -18,6 +18,9 @@ std::function<int()> profile(Options& options) {
                 "sizes to time, two or more: 8,32; default: 1/4, 1/2 and all "
                 "of the recipe's batch of one rank");
   options.value("--steps", asked->steps, "steps timed at each size");
+  options.value("--ranks", asked->ranks,
+                "so many at work at once, none sending: on a CPU ranks share "
+                "its memory, and that is in the figures; default: 1");
   options.list("--set", asked->sets, "section.field=value, may be repeated");
   options.format(asked->format);
   return [asked] { return run_profile(*asked); };

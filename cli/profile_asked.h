@@ -13,7 +13,7 @@ namespace lockstep::cli {
 struct ProfileAsked {
   std::string recipe, out = "profile.json", batches;
   std::vector<std::string> sets;
-  std::int64_t steps = 24;
+  std::int64_t steps = 24, ranks = 1;
   Format format = Format::text;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what `lockstep profile` asks for, on one rank.
+// Measures what `lockstep profile` asks for.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,25 +7,30 @@
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "cli/profile_asked.h"
-#include "lockstep/comm/thread_group.h"
+#include "lockstep/core/error.h"
 #include "lockstep/device/memory.h"
 #include "lockstep/report/profile_table.h"
 #include "lockstep/train/profile.h"
 
 namespace lockstep::cli {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1024;
+
+}  // namespace
 
 int run_profile(const ProfileAsked& asked) {
   const RunConfig config = load_config(asked.recipe, asked.sets);
   ProfileOptions options{.batches = {}, .steps = asked.steps};
   if (!asked.batches.empty())
     options.batches = numbers_of("--batches", asked.batches);
+  if (asked.ranks < 1 || asked.ranks > kMostRanks)
+    throw Error(Fault::config, "--ranks",
+                fmt::format("{} is not from 1 to {}", asked.ranks, kMostRanks),
+                "as many as will train on this machine");
   keep_freed_memory();
-  Profile made;
-  run_ranks(
-      1,
-      {.deadline_s = config.comm.deadline_s,
-       .threads = static_cast<int>(config.train.threads)},
-      [&](Group& group) { made = measure_profile(config, options, group); });
+  const Profile made =
+      measure_profile_beside(config, options, static_cast<int>(asked.ranks));
   save_profile(asked.out, made);
   fmt::print(stderr, "# {} on {}, measured at batch {}, written to {}\n",
              made.model, made.device, made.batches.back(), asked.out);

@@ -72,24 +72,13 @@ std::vector<std::int64_t> shares(const RunConfig& recipe, double noise_scale,
                   : std::vector<std::int64_t>{1, 2};
 }
 
-// All ranks at once, each alone with its data: what sharing the machine costs
-// is in it, what sending costs is not.
 Profile profile_of(RunConfig recipe, const std::vector<std::int64_t>& batches,
                    int ranks) {
   if (recipe.train.threads == 0) recipe.train.threads = cores() / ranks;
   recipe.batch.per_rank = batches.back(), recipe.batch.global = 0;
   recipe.batch.accumulate = 1;
-  std::vector<Profile> out(static_cast<std::size_t>(ranks));
-  const RankOptions options{.deadline_s = recipe.comm.deadline_s,
-                            .threads = static_cast<int>(recipe.train.threads)};
-  run_ranks(ranks, options, [&](Group& group) {
-    Profile& mine = out[static_cast<std::size_t>(group.rank())];
-    run_ranks(1, options, [&](Group& alone) {
-      mine =
-          measure_profile(recipe, {.batches = batches, .steps = kSteps}, alone);
-    });
-  });
-  return out.front();
+  return measure_profile_beside(recipe, {.batches = batches, .steps = kSteps},
+                                ranks);
 }
 
 Cluster cluster_of(const RunConfig& recipe, const DeviceSpec& device,

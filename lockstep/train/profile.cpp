@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "lockstep/comm/thread_group.h"
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/median.h"
@@ -265,6 +266,20 @@ Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
   p.input_samples_per_s = loading_rate(stand, sizes.back());
   validate(p, "the profile");
   return p;
+}
+
+Profile measure_profile_beside(const RunConfig& recipe,
+                               const ProfileOptions& options, int ranks) {
+  std::vector<Profile> out(static_cast<std::size_t>(ranks));
+  const RankOptions threads{.deadline_s = recipe.comm.deadline_s,
+                            .threads = static_cast<int>(recipe.train.threads)};
+  run_ranks(ranks, threads, [&](Group& group) {
+    Profile& mine = out[static_cast<std::size_t>(group.rank())];
+    run_ranks(1, threads, [&](Group& alone) {
+      mine = measure_profile(recipe, options, alone);
+    });
+  });
+  return out.front();
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks predicted from one: the profile of one rank and a probe of this
-machine's link say what the trainer then measures."""
+"""Two ranks predicted before they have sent anything: a profile of two at work
+beside each other and a probe of this machine's link say what the trainer then
+measures."""
 import json
 import statistics
 import unittest
@@ -40,7 +41,8 @@ class PredictAndMeasure(unittest.TestCase):
         recipe, machine, profile = path / "r.toml", path / "machine.json", path / "profile.json"
         recipe.write_text(RECIPE)
         for done in (lockstep("probe", "--ranks", "2", "--threads", "1", "--out", machine),
-                     lockstep("profile", recipe, "--batches", "8,16", "--steps", "40", "--out", profile)):
+                     lockstep("profile", recipe, "--ranks", "2", "--batches", "8,16", "--steps", "40", "--out",
+                              profile)):
             self.assertEqual(done.returncode, 0, done.stderr)
         run = path / f"run{number}"
         done = lockstep("train", recipe, "--ranks", "2", "--out", run)
