@@ -93,6 +93,7 @@ std::string command_of(const Asked& asked) {
 int say_end(const Asked& asked, const fs::path& path, SweepEnd end) {
   print(sweep_table(read_study(path)), asked.format);
   if (end == SweepEnd::finished) {
+    std::fflush(stdout);
     fmt::print(stderr, "study: {}\n", path.string());
     return 0;
   }

@@ -43,8 +43,9 @@ std::string alike(const RunConfig& config) {
 
 double first_loss_of(const std::filesystem::path& run) {
   double sum = 0, samples = 0;
+  // A rank without samples has no loss: in data_parallel all but device 0.
   for (const StepSample& s : read_steps(run / "steps.csv"))
-    if (s.step == 0) {
+    if (s.step == 0 && s.samples > 0) {
       sum += s.loss * static_cast<double>(s.samples);
       samples += static_cast<double>(s.samples);
     }

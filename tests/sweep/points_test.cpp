@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/store/run_folder.h"
 #include "lockstep/sweep/verify.h"
+#include "tests/store/temp_dir.h"
 
 namespace lockstep {
 namespace {
@@ -111,6 +113,19 @@ TEST(Verify, RanksThatBeginWithAnotherLossAreFound) {
   EXPECT_TRUE(found[0].agrees);
   EXPECT_FALSE(found[1].agrees);
   EXPECT_EQ(found[1].against, p[0].id);
+}
+
+TEST(Verify, ARankWithoutSamplesHasNoSayInTheFirstLoss) {
+  const TempDir dir;
+  RunFolder folder =
+      RunFolder::create(dir.path / "run", RunConfig{}, Json::object());
+  const std::vector<StepSample> steps = {
+      {.rank = 0, .samples = 6, .loss = 2.0},
+      {.rank = 1, .samples = 2, .loss = 4.0},
+      {.rank = 2, .samples = 0, .loss = std::nan("")},
+      {.step = 1, .rank = 0, .samples = 6, .loss = 9.0}};
+  folder.append(steps, {}, {});
+  EXPECT_EQ(first_loss_of(dir.path / "run"), 2.5);
 }
 
 }  // namespace
