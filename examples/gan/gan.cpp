@@ -13,16 +13,27 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;  // of one rank
 
-torch::nn::Sequential layers(std::int64_t in, std::int64_t out) {
+// Ranks that are threads share torch's own generator, and who asks first would
+// decide: weights are drawn from the rank's.
+torch::nn::Sequential layers(std::int64_t in, std::int64_t out,
+                             at::Generator& random) {
   using torch::nn::Functional;
-  return torch::nn::Sequential(torch::nn::Linear(in, 32),
-                               Functional(torch::relu),
-                               torch::nn::Linear(32, out));
+  const torch::NoGradGuard no_grad;
+  torch::nn::Sequential made(torch::nn::Linear(in, 32), Functional(torch::relu),
+                             torch::nn::Linear(32, out));
+  for (torch::Tensor& p : made->parameters()) p.uniform_(-0.3, 0.3, random);
+  return made;
 }
 
 torch::Tensor real_points(at::Generator& random) {
   const auto angle = torch::rand({kBatch}, random) * (2 * M_PI);
   return torch::stack({angle.cos(), angle.sin()}, 1);
+}
+
+double radius_of(torch::nn::Sequential& make, at::Generator& random) {
+  const torch::NoGradGuard no_grad;
+  const auto made = make->forward(torch::randn({1000, 4}, random));
+  return made.norm(2, 1).mean().item<double>();
 }
 
 torch::Tensor loss_of(const torch::Tensor& score, double label) {
@@ -33,10 +44,11 @@ torch::Tensor loss_of(const torch::Tensor& score, double label) {
 void train(lockstep::Group& group) {
   auto random =
       at::make_generator<at::CPUGeneratorImpl>(std::uint64_t(group.rank()));
-  auto make = layers(4, 2), judge = layers(2, 1);
+  auto make = layers(4, 2, random), judge = layers(2, 1, random);
   lockstep::Replica generator(*make, group), discriminator(*judge, group);
   torch::optim::Adam make_better(make->parameters(), 2e-3);
   torch::optim::Adam judge_better(judge->parameters(), 2e-3);
+  const double before = radius_of(make, random);
   for (int step = 0; step < 600; ++step) {
     const auto fake = make->forward(torch::randn({kBatch, 4}, random));
     discriminator.zero_grads();
@@ -49,10 +61,10 @@ void train(lockstep::Group& group) {
     generator.backward(loss_of(judge->forward(fake), 1));
     make_better.step();
   }
-  const auto radius = make->forward(torch::randn({1000, 4}, random)).norm(2, 1);
+  const double after = radius_of(make, random);
   if (group.rank() == 0)
-    std::printf("radius of the made points: mean %.3f\n",
-                radius.mean().item<double>());
+    std::printf("mean radius of the made points: %.3f, before training %.3f\n",
+                after, before);
 }
 
 }  // namespace
