@@ -11,22 +11,19 @@
 #include "cli/doctor.h"
 #include "cli/torch_version.h"
 #include "lockstep/device/cuda_entry.h"
-#include "lockstep/device/device.h"
 
 namespace lockstep::cli {
 namespace {
 
-// The library that holds a function.
-std::filesystem::path library_of(const void* function) {
+std::filesystem::path loaded_from() {
   Dl_info info{};
-  if (dladdr(function, &info) == 0) return {};
+  // Any function of libtorch_cpu will do.
+  if (dladdr(reinterpret_cast<void*>(&at::show_config), &info) == 0) return {};
   return std::filesystem::path(info.dli_fname).lexically_normal();
 }
 
 Finding examine_cuda_half() {
-  const std::filesystem::path beside =
-      library_of(reinterpret_cast<void*>(&open_device)).parent_path() /
-      kCudaLibrary;
+  const std::filesystem::path beside = cuda_library_path();
   if (std::filesystem::exists(beside))
     return {.part = "CUDA half", .found = beside.string()};
   return {.part = "CUDA half",
@@ -51,9 +48,7 @@ std::string loaded_torch_version() {
 Findings examine_libtorch() {
   const std::string loaded = loaded_torch_version(), built = TORCH_VERSION;
   Finding f{.part = "LibTorch",
-            .found = fmt::format(
-                "{} ({})", loaded,
-                library_of(reinterpret_cast<void*>(&at::show_config)).string()),
+            .found = fmt::format("{} ({})", loaded, loaded_from().string()),
             .needed = true};
   if (loaded != built) {
     f.state = State::missing;

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "lockstep/advise/adopt.h"
 #include "lockstep/comm/launcher.h"
 #include "lockstep/comm/thread_group.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 #include "lockstep/train/probe.h"
 #include "lockstep/train/profile.h"
@@ -43,16 +43,12 @@ void require_open(const RunConfig& recipe, const TrainAsked& asked) {
                 "use train.epochs with --noise-scale");
 }
 
-int cores() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 // Ranks with as many cores for each as the recipe asks. One device of another
 // kind is one rank: threads would only take turns on it.
 std::vector<int> rank_counts(const RunConfig& recipe) {
   if (recipe.train.device != "cpu") return {1};
   const int most =
-      cores() / std::max(1, static_cast<int>(recipe.train.threads));
+      core_count() / std::max(1, static_cast<int>(recipe.train.threads));
   std::vector<int> out = {1};
   for (int n = 2; n <= most; n = n < 8 ? n + 1 : n * 2) out.push_back(n);
   return out;
@@ -74,7 +70,6 @@ std::vector<std::int64_t> shares(const RunConfig& recipe, double noise_scale,
 
 Profile profile_of(RunConfig recipe, const std::vector<std::int64_t>& batches,
                    int ranks) {
-  if (recipe.train.threads == 0) recipe.train.threads = cores() / ranks;
   recipe.batch.per_rank = batches.back(), recipe.batch.global = 0;
   recipe.batch.accumulate = 1;
   return measure_profile_beside(recipe, {.batches = batches, .steps = kSteps},

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "lockstep/analyse/study_ledger.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 #include "lockstep/store/study_folder.h"
 
@@ -69,8 +70,7 @@ std::vector<Attempt> read_all(const std::vector<Found>& runs) {
       }
   };
   std::vector<std::jthread> helpers;
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned i = 1; i < std::min(cores, 8u) && runs.size() > 20; ++i)
+  for (int i = 1; i < std::min(core_count(), 8) && runs.size() > 20; ++i)
     helpers.emplace_back(work);
   work();
   return out;

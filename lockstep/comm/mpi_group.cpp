@@ -4,9 +4,9 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "lockstep/comm/process_engine.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 
 namespace lockstep {
@@ -43,10 +43,8 @@ class MpiGroup final : public Group {
 };
 
 void share_cores(const MpiWire& wire, int threads) {
-  const int cores =
-      std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  at::set_num_threads(threads > 0 ? threads
-                                  : std::max(1, cores / wire.local_size()));
+  at::set_num_threads(
+      threads > 0 ? threads : std::max(1, core_count() / wire.local_size()));
 }
 
 }  // namespace

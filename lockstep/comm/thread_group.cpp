@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lockstep/comm/meeting.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 
 namespace lockstep {
@@ -92,8 +93,7 @@ void run_ranks(int ranks, const RankOptions& options,
   check(ranks > 0, "a group has at least one rank");
   const auto session =
       std::make_shared<Session>(ranks, options.deadline_s, std::move(body));
-  const int cores =
-      std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = core_count();
   const int threads =
       options.threads > 0 ? options.threads : std::max(1, cores / ranks);
   if (ranks == 1) return run_alone(*session, options.threads);

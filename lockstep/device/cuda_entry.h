@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <string>
 
 namespace lockstep {
@@ -32,6 +33,9 @@ using NcclGroupEntry = Group*(const NcclRank* rank);
 
 inline constexpr const char* kNcclIdEntry = "lockstep_nccl_id";
 inline constexpr const char* kNcclGroupEntry = "lockstep_nccl_group";
+
+// Where the library would lie: beside the one that opens it.
+std::filesystem::path cuda_library_path();
 
 // A function of the library, which is opened for it. Throws
 // Error{Fault::device} when there is none; `wanted` is who asks, for the error.

@@ -32,18 +32,10 @@ int cuda_index(const std::string& name) {
   return index;
 }
 
-// Where this library lies, and its CUDA sister beside it.
-std::filesystem::path library_folder() {
-  Dl_info found{};
-  check(dladdr(reinterpret_cast<const void*>(&library_folder), &found) != 0,
-        "this library knows its own path");
-  return std::filesystem::path(found.dli_fname).parent_path();
-}
-
 void* open_library(const std::string& name) {
   // Beside this library first, so that a build never opens another's; then
   // wherever the loader looks.
-  const std::filesystem::path beside = library_folder() / kCudaLibrary;
+  const std::filesystem::path beside = cuda_library_path();
   const std::string path = std::filesystem::exists(beside)
                                ? beside.string()
                                : std::string(kCudaLibrary);
@@ -66,6 +58,13 @@ std::unique_ptr<Device> open_cuda(const std::string& name) {
 }
 
 }  // namespace
+
+std::filesystem::path cuda_library_path() {
+  Dl_info found{};
+  check(dladdr(reinterpret_cast<const void*>(&cuda_library_path), &found) != 0,
+        "this library knows its own path");
+  return std::filesystem::path(found.dli_fname).parent_path() / kCudaLibrary;
+}
 
 void* cuda_function(const std::string& wanted, const char* name) {
   if (void* found = dlsym(open_library(wanted), name)) return found;

@@ -31,8 +31,9 @@ void take_held(Json& out, std::vector<StepSample>& steps,
                const MeasureConfig& measure) {
   std::vector<double> backward_s;
   std::erase_if(steps, [&](const StepSample& s) {
-    if (holds(measure, s.step)) backward_s.push_back(s.backward_s);
-    return holds(measure, s.step);
+    const bool held = holds(measure, s.step);
+    if (held && std::isfinite(s.backward_s)) backward_s.push_back(s.backward_s);
+    return held;
   });
   if (measure.hold_every == 0) return;
   out["held_steps"] = backward_s.size();

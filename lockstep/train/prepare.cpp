@@ -8,10 +8,10 @@
 #include <torch/version.h>
 
 #include <mutex>
-#include <thread>
 
 #include "lockstep/comm/agree.h"
 #include "lockstep/core/clock.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/version.h"
 #include "lockstep/plan/work_plan.h"
 #include "lockstep/store/samples_csv.h"
@@ -78,8 +78,7 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
   if (config.train.threads > 0)
     at::set_num_threads(static_cast<int>(config.train.threads));
   else if (group.size() == 1)
-    at::set_num_threads(
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    at::set_num_threads(core_count());
   std::unique_ptr<Device> device = open_device(config.train.device);
   device->allow_tf32(config.train.precision != Precision::fp32);
   return device;

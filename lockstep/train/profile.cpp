@@ -11,6 +11,7 @@
 
 #include "lockstep/comm/thread_group.h"
 #include "lockstep/core/clock.h"
+#include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/median.h"
 #include "lockstep/core/version.h"
@@ -268,8 +269,11 @@ Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
   return p;
 }
 
-Profile measure_profile_beside(const RunConfig& recipe,
-                               const ProfileOptions& options, int ranks) {
+Profile measure_profile_beside(RunConfig recipe, const ProfileOptions& options,
+                               int ranks) {
+  // Each is alone in a group of its own, which would give it every core.
+  if (recipe.train.threads == 0 && recipe.train.device == "cpu")
+    recipe.train.threads = std::max(1, core_count() / ranks);
   std::vector<Profile> out(static_cast<std::size_t>(ranks));
   const RankOptions threads{.deadline_s = recipe.comm.deadline_s,
                             .threads = static_cast<int>(recipe.train.threads)};
