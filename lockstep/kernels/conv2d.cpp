@@ -4,7 +4,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lockstep/kernels/direct_grad.h"
@@ -27,12 +27,13 @@ constexpr std::int64_t kFewest = 8;
 
 at::Tensor widened(const at::Tensor& t) {
   if (t.size(1) >= kFewest) return t;
+  // zeros() would ignore the memory format.
   at::Tensor out =
-      at::zeros({t.size(0), kFewest, t.size(2), t.size(3)},
+      at::empty({t.size(0), kFewest, t.size(2), t.size(3)},
                 t.options()
                     .dtype(at::kBFloat16)
                     .memory_format(at::MemoryFormat::ChannelsLast));
-  out.narrow(1, 0, t.size(1)).copy_(t);
+  out.zero_().narrow(1, 0, t.size(1)).copy_(t);
   return out;
 }
 

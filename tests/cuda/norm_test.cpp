@@ -63,12 +63,15 @@ void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
   EXPECT_LT(distance(ours.mean, theirs.mean), 1e-5);
   EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
   EXPECT_EQ(ours.batches.item<std::int64_t>(), 1);
-  // Outputs that round to another side of the cut move single gradients.
-  EXPECT_LT(distance(ours.weight, theirs.weight), 2e-2);
-  EXPECT_LT(distance(ours.bias, theirs.bias), 2e-2);
-  EXPECT_LT(distance(ours.input, theirs.input), 2e-2);
+  // With a residual the cut is taken from the output, where bf16 rounds what
+  // lies within 1/64 under 6 up to it: their gradients are lost.
+  const double bound =
+      residual && activation == Activation::relu6 ? 4e-2 : 2e-2;
+  EXPECT_LT(distance(ours.weight, theirs.weight), bound);
+  EXPECT_LT(distance(ours.bias, theirs.bias), bound);
+  EXPECT_LT(distance(ours.input, theirs.input), bound);
   if (residual) {
-    EXPECT_LT(distance(ours.residual, theirs.residual), 2e-2);
+    EXPECT_LT(distance(ours.residual, theirs.residual), bound);
   }
 }
 
