@@ -28,6 +28,16 @@ struct Case {
   int steps, rounds;
 };
 
+ModelConfig transformer_of(const std::string& name) {
+  if (name == "vit_b_16") return {.kind = ModelKind::vit_b_16, .classes = 1000};
+  return {.kind = ModelKind::gpt,
+          .vocab = 50257,
+          .context = 1024,
+          .layers = 12,
+          .heads = 12,
+          .width = 768};
+}
+
 // The settings bench/gpu.py gives PyTorch too.
 RunConfig config_of(const Case& c) {
   RunConfig config;
@@ -42,9 +52,15 @@ RunConfig config_of(const Case& c) {
   if (c.model == "linear") config.model.kind = ModelKind::linear;
   if (c.model == "conv1d") config.model.kind = ModelKind::conv1d;
   if (c.model == "linear" || c.model == "conv1d") return config;
+  if (c.model == "gpt" || c.model == "vit_b_16") {
+    config.optim = {.kind = OptimKind::adamw, .lr = 3e-4, .weight_decay = 0.1};
+    config.model = transformer_of(c.model);
+    return config;
+  }
   config.model.kind = c.model == "resnet18"   ? ModelKind::resnet18
                       : c.model == "resnet50" ? ModelKind::resnet50
                                               : ModelKind::mobilenet_v2;
+  if (c.model == "resnet50") config.model.classes = 1000;
   config.train.channels_last = true;
   config.optim = {.kind = OptimKind::sgd,
                   .lr = 0.01,
@@ -53,18 +69,31 @@ RunConfig config_of(const Case& c) {
   return config;
 }
 
+Batch tokens_of(const ModelConfig& model, std::int64_t samples,
+                c10::Device device) {
+  const auto draw = [&] {
+    return torch::randint(model.vocab, {samples, model.context}, at::kLong)
+        .to(device);
+  };
+  const at::Tensor inputs = draw(), targets = draw();
+  return {inputs, targets, samples, /*in_place=*/true};
+}
+
 Batch batch_of(const RunConfig& config, std::int64_t samples,
                c10::Device device) {
   torch::manual_seed(7);
+  if (config.model.kind == ModelKind::gpt)
+    return tokens_of(config.model, samples, device);
   const bool waves = config.model.kind == ModelKind::linear ||
                      config.model.kind == ModelKind::conv1d;
   const std::int64_t side = config.model.kind == ModelKind::resnet18 ? 32 : 224;
   at::Tensor inputs = waves ? torch::randn({samples, 12000})
                             : torch::randn({samples, 3, side, side});
-  if (!waves) inputs = inputs.contiguous(at::MemoryFormat::ChannelsLast);
-  return {inputs.to(device),
-          torch::randint(10, {samples}, at::kLong).to(device), samples,
-          /*in_place=*/true};
+  if (config.train.channels_last)
+    inputs = inputs.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor targets =
+      torch::randint(config.model.classes, {samples}, at::kLong);
+  return {inputs.to(device), targets.to(device), samples, /*in_place=*/true};
 }
 
 Json measure(const Case& c, Group& group) {

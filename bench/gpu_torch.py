@@ -13,26 +13,25 @@ import time
 
 import torch
 
-from torch_models import MODELS, count_parameters, make_optimizer, takes_images
+from torch_models import (MODELS, convolves_images, count_parameters, make_optimizer,
+                          random_batch)
 
 
 class Step:
     """Forward, loss, backward and update, in one of the modes people use."""
 
     def __init__(self, name, batch, precision, mode):
-        make, sample = MODELS[name]
         self.tuned = mode != "eager"
         torch.backends.cudnn.benchmark = self.tuned
         torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
         torch.backends.cudnn.allow_tf32 = True  # PyTorch's own setting
-        self.model = make().cuda()
-        self.inputs = torch.randn(batch, *sample, device="cuda")
-        self.targets = torch.randint(0, 10, (batch,), device="cuda")
-        if self.tuned and takes_images(name):
+        self.model = MODELS[name][0]().cuda()
+        self.inputs, self.targets = random_batch(name, batch)
+        if self.tuned and convolves_images(name):
             self.model = self.model.to(memory_format=torch.channels_last)
             self.inputs = self.inputs.to(memory_format=torch.channels_last)
         setting = {"fused": True} if self.tuned else {}
-        if mode == "graph" and not takes_images(name):
+        if mode == "graph" and not convolves_images(name):
             setting["capturable"] = True  # Adam counts its steps; SGD has nothing to count
         self.optimizer = make_optimizer(name, self.model.parameters(), **setting)
         self.bf16 = precision == "bf16"
@@ -42,7 +41,8 @@ class Step:
     def loss(self):
         cast = torch.autocast("cuda", torch.bfloat16) if self.bf16 else contextlib.nullcontext()
         with cast:
-            return torch.nn.functional.cross_entropy(self.model(self.inputs), self.targets)
+            logits = self.model(self.inputs)
+            return torch.nn.functional.cross_entropy(logits.flatten(0, -2), self.targets.flatten())
 
     def run(self):
         self.optimizer.zero_grad(set_to_none=True)
