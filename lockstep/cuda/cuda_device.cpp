@@ -23,6 +23,7 @@
 #include "lockstep/cuda/graph.h"
 #include "lockstep/cuda/loss.h"
 #include "lockstep/cuda/norm_op.h"
+#include "lockstep/cuda/token_op.h"
 #include "lockstep/cuda/update.h"
 #include "lockstep/device/cuda_entry.h"
 #include "lockstep/device/device.h"
@@ -241,9 +242,25 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                  .depthwise_forward = depthwise_forward_on_gpu,
                  .depthwise_backward = depthwise_backward_on_gpu,
                  .column_sums = column_sums_on_gpu,
+                 .has_half_column_sums = has_half_column_sums_on_gpu,
+                 .half_column_sums = half_column_sums_on_gpu,
+                 .has_add_norm = has_layer_norm_on_gpu,
+                 .add_norm_forward = layer_norm_forward_on_gpu,
+                 .add_norm_backward = layer_norm_backward_on_gpu,
+                 .has_gelu = has_gelu_on_gpu,
+                 .gelu_forward = gelu_forward_on_gpu,
+                 .gelu_backward = gelu_backward_on_gpu,
+                 .add_embedding_grad = add_embedding_grad_on_gpu,
                  .has_loss = has_loss_on_gpu,
                  .loss = loss_on_gpu,
                  .delay = delay_on_gpu});
+  // Attention: cuDNN's before FlashAttention 2, which knows no Hopper.
+  at::globalContext().setSDPPriorityOrder(
+      {static_cast<std::int64_t>(at::SDPBackend::cudnn_attention),
+       static_cast<std::int64_t>(at::SDPBackend::flash_attention),
+       static_cast<std::int64_t>(at::SDPBackend::efficient_attention),
+       static_cast<std::int64_t>(at::SDPBackend::math),
+       static_cast<std::int64_t>(at::SDPBackend::overrideable)});
   // The default stream cannot be captured: the thread works on another.
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(
       /*isHighPriority=*/false, static_cast<c10::DeviceIndex>(index)));

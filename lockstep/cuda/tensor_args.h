@@ -25,6 +25,11 @@ inline bool is_aligned(const at::Tensor& t) {
   return reinterpret_cast<std::uintptr_t>(t.const_data_ptr()) % 16 == 0;
 }
 
+// Gradients come from anywhere: a copy of those that lie askew.
+inline at::Tensor aligned(const at::Tensor& t) {
+  return !t.defined() || is_aligned(t) ? t : t.clone();
+}
+
 // Where kernels sum: float, plain, on `x`'s device.
 inline at::TensorOptions float_room(const at::Tensor& x) {
   return x.options()

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/kernels/conv2d.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lockstep/kernels/direct_grad.h"
+#include "lockstep/kernels/half.h"
 
 namespace lockstep {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-// In its own memory when a whole buffer of weights was cast at once.
-at::Tensor half_of(const at::Tensor& weight) {
-  const DirectGrad* direct = direct_grad_of(weight);
-  return direct->half.defined() ? direct->half : weight.to(at::kBFloat16);
-}
 
 // cuDNN's tensor-core kernels want eight channels; for three it falls back on
 // slow ones. More zeros cost less.
@@ -69,11 +63,7 @@ struct Convolution2d : torch::autograd::Function<Convolution2d> {
 }  // namespace
 
 bool takes_direct_conv2d(const at::Tensor& x, const at::Tensor& weight) {
-  return x.is_cuda() && at::GradMode::is_enabled() &&
-         at::autocast::is_autocast_enabled(at::kCUDA) &&
-         at::autocast::get_autocast_dtype(at::kCUDA) == at::kBFloat16 &&
-         weight.requires_grad() && weight.scalar_type() == at::kFloat &&
-         direct_grad_of(weight) != nullptr && weight.grad().defined();
+  return takes_half(x, weight);
 }
 
 at::Tensor conv2d_direct(const at::Tensor& x, const at::Tensor& weight,

@@ -5,6 +5,7 @@
 
 #include <c10/core/Stream.h>
 
+#include "lockstep/kernels/add_norm.h"
 #include "lockstep/kernels/batch_norm.h"
 #include "lockstep/kernels/conv1d_steps.h"
 #include "lockstep/kernels/loss.h"
@@ -17,6 +18,21 @@ struct NormForward {
 };
 struct NormBackward {
   at::Tensor input{}, residual{};
+};
+
+struct AddNormForward {
+  at::Tensor sum{};  // undefined without a branch
+  at::Tensor output{}, statistics{};
+};
+struct AddNormKept {
+  at::Tensor sum{}, statistics{}, weight{};
+  bool branch = false;
+};
+struct AddNormBackward {
+  at::Tensor x{}, branch{};
+};
+struct AddNormGrads {
+  at::Tensor weight{}, bias{}, branch_bias{};
 };
 
 // Gradients of parameters are written where the caller says: fp32, contiguous.
@@ -58,6 +74,29 @@ struct GpuTable {
 
   // to[c] = sum over rows of x[row][c]; fp32, contiguous.
   void (*column_sums)(const at::Tensor& x, const at::Tensor& to) = nullptr;
+  // The same of bf16 rows, summed in fp32.
+  bool (*has_half_column_sums)(const at::Tensor& x) = nullptr;
+  void (*half_column_sums)(const at::Tensor& x, const at::Tensor& to) = nullptr;
+
+  // add_norm(); what is undefined in `to` is not wanted, sum_grad may be too.
+  bool (*has_add_norm)(const AddNormInput& in) = nullptr;
+  AddNormForward (*add_norm_forward)(const AddNormInput& in) = nullptr;
+  AddNormBackward (*add_norm_backward)(const AddNormKept& kept,
+                                       const at::Tensor& grad,
+                                       const at::Tensor& sum_grad,
+                                       const AddNormGrads& to) = nullptr;
+
+  // gelu(x + bias) and its gradient; bf16, contiguous, a bias may be undefined.
+  bool (*has_gelu)(const at::Tensor& x, const at::Tensor& bias) = nullptr;
+  at::Tensor (*gelu_forward)(const at::Tensor& x, const at::Tensor& bias,
+                             bool tanh) = nullptr;
+  at::Tensor (*gelu_backward)(const at::Tensor& grad, const at::Tensor& x,
+                              const at::Tensor& bias, bool tanh,
+                              const at::Tensor& bias_grad) = nullptr;
+
+  // to[token] += sum of the rows of grad that belong to it; fp32, contiguous.
+  void (*add_embedding_grad)(const at::Tensor& tokens, const at::Tensor& grad,
+                             const at::Tensor& to) = nullptr;
 
   // cross_entropy_count()
   bool (*has_loss)(const at::Tensor& logits,

@@ -13,7 +13,8 @@ struct LossCount {
   at::Tensor grad{};      // of `scale` times that sum, like the logits
 };
 
-// fp32 [rows, classes] on a GPU, rows and classes few enough for one block.
+// fp32 [rows, classes] on a GPU, or bf16 [..., vocab] of a language model,
+// which may be padded (padded.h); then the gradient is too, with zeros behind.
 bool has_loss_kernel(const at::Tensor& logits, const at::Tensor& targets);
 
 // Not differentiable: hand `grad` to logits.backward().

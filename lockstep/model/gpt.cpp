@@ -7,7 +7,9 @@
 
 #include <cmath>
 
+#include "lockstep/kernels/embedding.h"
 #include "lockstep/model/families.h"
+#include "lockstep/model/token_layers.h"
 
 namespace lockstep {
 namespace {
@@ -28,7 +30,10 @@ struct Project final : torch::nn::Module {
     bias = register_parameter("bias", torch::zeros({out}));
   }
   at::Tensor forward(const at::Tensor& x) {
-    return at::linear(x, weight.t(), bias);
+    return connect(x, weight, bias, WeightOrder::in_out);
+  }
+  Product product_of(const at::Tensor& x) {
+    return lockstep::product_of(x, weight, bias, WeightOrder::in_out);
   }
   at::Tensor weight, bias;
 };
@@ -42,13 +47,11 @@ struct Attention final : torch::nn::Module {
     register_module("c_proj", c_proj);
   }
 
-  at::Tensor forward(const at::Tensor& x) {  // [batch, tokens, width]
-    const auto qkv = c_attn->forward(x)
-                         .unflatten(-1, {3, heads, x.size(2) / heads})
-                         .permute({2, 0, 3, 1, 4});
+  Product forward(const at::Tensor& x) {  // [batch, tokens, width]
+    const auto [q, k, v] = split_heads(c_attn->forward(x), heads);
     const at::Tensor y = at::scaled_dot_product_attention(
-        qkv[0], qkv[1], qkv[2], {}, /*dropout_p=*/0, /*is_causal=*/true);
-    return c_proj->forward(y.transpose(1, 2).flatten(2));
+        q, k, v, {}, /*dropout_p=*/0, /*is_causal=*/true);
+    return c_proj->product_of(y.transpose(1, 2).flatten(2));
   }
 
   std::int64_t heads;
@@ -71,10 +74,10 @@ struct Block final : torch::nn::Module {
     mlp->register_module("c_proj", c_proj);
   }
 
-  at::Tensor forward(at::Tensor x) {
-    x = x + attn->forward(ln_1(x));
-    const at::Tensor wide = at::gelu(c_fc->forward(ln_2(x)), "tanh");
-    return x + c_proj->forward(wide);
+  void forward(Stream& stream) {
+    stream.branch = attn->forward(add_norm(stream, ln_1));
+    const Product wide = c_fc->product_of(add_norm(stream, ln_2));
+    stream.branch = c_proj->product_of(gelu(wide, Gelu::tanh));
   }
 
   LayerNorm ln_1;
@@ -107,9 +110,10 @@ struct Gpt final : torch::nn::Module {
 
   // Tokens [batch, tokens], at most `context` -> [batch, tokens, vocab]
   at::Tensor forward(const at::Tensor& tokens) {
-    at::Tensor x = wte(tokens) + wpe->weight.narrow(0, 0, tokens.size(1));
-    for (const auto& block : blocks) x = block->forward(x);
-    return at::linear(ln_f(x), wte->weight);
+    Stream stream{embed(wte->weight, tokens) +
+                  wpe->weight.narrow(0, 0, tokens.size(1))};
+    for (const auto& block : blocks) block->forward(stream);
+    return to_vocabulary(add_norm(stream, ln_f), wte->weight);
   }
 
   torch::nn::Embedding wte, wpe;

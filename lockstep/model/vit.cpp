@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "lockstep/model/families.h"
+#include "lockstep/model/token_layers.h"
 #include "lockstep/plan/model_sizes.h"
 
 namespace lockstep {
@@ -23,8 +24,8 @@ LayerNorm layer_norm(std::int64_t width) {
 }
 
 // Linear's own forward() multiplies and then adds where this is one call.
-at::Tensor connect(const Linear& layer, const at::Tensor& x) {
-  return at::linear(x, layer->weight, layer->bias);
+Product product_of(const Linear& layer, const at::Tensor& x) {
+  return lockstep::product_of(x, layer->weight, layer->bias);
 }
 
 struct SelfAttention final : torch::nn::Module {
@@ -39,13 +40,11 @@ struct SelfAttention final : torch::nn::Module {
     init::zeros_(out_proj->bias);
   }
 
-  at::Tensor forward(const at::Tensor& x) {  // [batch, tokens, width]
-    const auto qkv = at::linear(x, in_proj_weight, in_proj_bias)
-                         .unflatten(-1, {3, heads, x.size(2) / heads})
-                         .permute({2, 0, 3, 1, 4});
-    const at::Tensor y =
-        at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]);
-    return connect(out_proj, y.transpose(1, 2).flatten(2));
+  Product forward(const at::Tensor& x) {  // [batch, tokens, width]
+    const auto [q, k, v] =
+        split_heads(connect(x, in_proj_weight, in_proj_bias), heads);
+    const at::Tensor y = at::scaled_dot_product_attention(q, k, v);
+    return product_of(out_proj, y.transpose(1, 2).flatten(2));
   }
 
   std::int64_t heads;
@@ -73,9 +72,10 @@ struct EncoderLayer final : torch::nn::Module {
     }
   }
 
-  at::Tensor forward(const at::Tensor& in) {
-    const at::Tensor x = self_attention->forward(ln_1(in)) + in;
-    return x + connect(narrow, at::gelu(connect(widen, ln_2(x))));
+  void forward(Stream& stream) {
+    stream.branch = self_attention->forward(add_norm(stream, ln_1));
+    const Product wide = product_of(widen, add_norm(stream, ln_2));
+    stream.branch = product_of(narrow, gelu(wide, Gelu::erf));
   }
 
   LayerNorm ln_1;
@@ -97,10 +97,10 @@ struct Encoder final : torch::nn::Module {
     ln = register_module("ln", layer_norm(s.width));
   }
 
-  at::Tensor forward(at::Tensor x) {
-    x = x + pos_embedding;
-    for (const auto& layer : layers) x = layer->forward(x);
-    return ln(x);
+  at::Tensor forward(const at::Tensor& x) {
+    Stream stream{x + pos_embedding};
+    for (const auto& layer : layers) layer->forward(stream);
+    return add_norm(stream, ln);
   }
 
   at::Tensor pos_embedding;
@@ -125,9 +125,29 @@ struct Vit final : torch::nn::Module {
 
   // [batch, 3, side, side] -> [batch, classes]
   at::Tensor forward(const at::Tensor& images) {
-    at::Tensor x = conv_proj(images).flatten(2).transpose(1, 2);
+    at::Tensor x = project(images);
     x = at::cat({class_token.expand({x.size(0), -1, -1}), x}, 1);
-    return head(encoder->forward(x).select(1, 0));
+    x = encoder->forward(x).select(1, 0);
+    return takes_half(x, head->weight)
+               ? half_linear(x, head->weight, head->bias)
+               : head(x);
+  }
+
+  // [batch, patches, width]. Patches do not overlap: on a GPU it is a product
+  // of a matrix of them, where cuDNN is slow with three channels.
+  at::Tensor project(const at::Tensor& images) {
+    const at::Tensor& weight = conv_proj->weight;
+    if (!takes_half(images, weight) || !weight.is_contiguous())
+      return conv_proj(images).flatten(2).transpose(1, 2);
+    const std::int64_t side = weight.size(2);
+    const at::Tensor patches =
+        images.unflatten(3, {-1, side})
+            .unflatten(2, {-1, side})
+            .permute({0, 2, 4, 1, 3, 5})
+            .to(at::kBFloat16, /*non_blocking=*/false,
+                /*copy=*/true, at::MemoryFormat::Contiguous);
+    return half_linear(patches.flatten(3).flatten(1, 2), weight,
+                       conv_proj->bias);
   }
 
   at::Tensor class_token;

@@ -39,6 +39,14 @@ class Bf16 {
   bool was_;
 };
 
+// Logits as the model gives them.
+at::Tensor raw_forward(const Model& model, const at::Tensor& inputs,
+                       const TrainConfig& config) {
+  if (config.precision != Precision::bf16) return model.forward(inputs);
+  const Bf16 bf16(inputs.device().type());
+  return model.forward(inputs);
+}
+
 void add(at::Tensor& total, const at::Tensor& part) {
   total = total.defined() ? total + part : part;
 }
@@ -89,9 +97,8 @@ Batch to_device(const Batch& batch, c10::Device device,
 
 at::Tensor forward(const Model& model, const at::Tensor& inputs,
                    const TrainConfig& config) {
-  if (config.precision != Precision::bf16) return model.forward(inputs);
-  const Bf16 bf16(inputs.device().type());
-  return model.forward(inputs).to(at::kFloat);
+  const at::Tensor logits = raw_forward(model, inputs, config);
+  return config.precision == Precision::bf16 ? logits.to(at::kFloat) : logits;
 }
 
 at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& targets) {
@@ -104,11 +111,17 @@ PassRoot forward_pass(const StrategyContext& context, const Batch& pass,
   const TrainConfig& train = context.config.train;
   const auto samples = static_cast<double>(pass.samples);
   const auto global = static_cast<double>(global_samples);
-  const at::Tensor logits = forward(context.model, pass.inputs, train);
+  at::Tensor logits = raw_forward(context.model, pass.inputs, train);
+  // A large vocabulary's loss is taken as it is: in fp32 it is gigabytes.
+  if (train.precision == Precision::bf16 &&
+      !has_loss_kernel(logits, pass.targets))
+    logits = logits.to(at::kFloat);
   if (pass.samples > 0 && has_loss_kernel(logits, pass.targets)) {
+    // A sample of text is many predictions, and its loss their mean.
+    const double each = static_cast<double>(pass.targets.numel()) / samples;
     const LossCount out = cross_entropy_count(
-        logits, pass.targets, train.label_smoothing, 1 / global);
-    add(outcome.loss_sum, out.loss_sum);
+        logits, pass.targets, train.label_smoothing, 1 / (global * each));
+    add(outcome.loss_sum, each == 1 ? out.loss_sum : out.loss_sum / each);
     add(outcome.correct, out.correct);
     return {logits, out.grad};
   }

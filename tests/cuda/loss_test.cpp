@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include "lockstep/kernels/gpu_table.h"
+#include "lockstep/kernels/padded.h"
 #include "tests/cuda/gpu.h"
 
 namespace lockstep {
@@ -43,6 +44,60 @@ TEST(LossOnGpu, AgreesWithLibTorch) {
     compare(77, 33, smoothing);
     compare(128, 1000, smoothing);
   }
+}
+
+// bf16 logits of a language model, with room behind each row or without.
+void compare_large(at::IntArrayRef sizes, bool padded, double smoothing) {
+  SCOPED_TRACE(::testing::Message()
+               << sizes << " padded " << padded << " smoothing " << smoothing);
+  const std::int64_t classes = sizes.back();
+  const at::Tensor x = (at::randn(sizes) * 5).to(at::kBFloat16);
+  const at::Tensor y =
+      at::randint(classes, sizes.slice(0, sizes.size() - 1), at::kLong);
+  at::Tensor ours = x.to(gpu().torch());
+  if (padded) {
+    std::vector<std::int64_t> wide = sizes.vec();
+    wide.back() = padded_columns(classes);
+    const at::Tensor whole = at::full(wide, std::nan(""), ours.options());
+    whole.narrow(-1, 0, classes).copy_(ours);
+    ours = without_padding(whole, sizes);
+  }
+  const at::Tensor targets = y.to(gpu().torch());
+  ASSERT_TRUE(has_loss_kernel(ours, targets));
+  const LossCount got = cross_entropy_count(ours, targets, smoothing, 0.25);
+  const at::Tensor reference = x.to(at::kDouble).requires_grad_();
+  const at::Tensor sum =
+      at::cross_entropy_loss(reference.flatten(0, -2), y.flatten(), {},
+                             at::Reduction::Sum, -100, smoothing);
+  (sum * 0.25).backward();
+  EXPECT_LT(distance(got.loss_sum, sum), 1e-5);
+  EXPECT_LT(distance(got.grad, reference.grad()), kBf16Once);
+  EXPECT_EQ(got.grad.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(got.correct.item<std::int64_t>(),
+            x.argmax(-1).eq(y).sum().item<std::int64_t>());
+  if (padded) {
+    ASSERT_TRUE(is_padded(got.grad));
+    const at::Tensor behind =
+        with_padding(got.grad).slice(1, classes, padded_columns(classes));
+    EXPECT_TRUE(behind.eq(0).all().item<bool>());
+  }
+}
+
+TEST(LossOfALargeVocabularyOnGpu, AgreesWithLibTorch) {
+  for (const double smoothing : {0.0, 0.1}) {
+    compare_large({2, 7, 50257}, true, smoothing);
+    compare_large({2, 7, 50257}, false, smoothing);
+    compare_large({3, 60000}, false, smoothing);  // not kept on the way
+    compare_large({1, 1025}, true, smoothing);
+    compare_large({2, 3, 5}, false, smoothing);
+    compare_large({300, 20, 256}, false, smoothing);
+  }
+}
+
+TEST(LossOfManyRowsOnGpu, AgreesWithLibTorchInFp32) {
+  compare(20000, 10, 0);
+  compare(70, 5000, 0.1);
+  compare(9, 40001, 0);
 }
 
 TEST(ColumnSumsOnGpu, AgreeWithLibTorch) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lockstep/kernels/half.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/ops/sum.h>
+
+#include "lockstep/kernels/direct_grad.h"
+#include "lockstep/kernels/gpu_table.h"
+
+namespace lockstep {
+
+bool takes_half(const at::Tensor& x, const at::Tensor& parameter) {
+  return x.is_cuda() && at::GradMode::is_enabled() &&
+         at::autocast::is_autocast_enabled(at::kCUDA) &&
+         at::autocast::get_autocast_dtype(at::kCUDA) == at::kBFloat16 &&
+         parameter.requires_grad() && parameter.scalar_type() == at::kFloat &&
+         parameter.device() == x.device() &&
+         direct_grad_of(parameter) != nullptr && parameter.grad().defined();
+}
+
+at::Tensor half_of(const at::Tensor& parameter) {
+  const DirectGrad* direct = direct_grad_of(parameter);
+  return direct && direct->half.defined()
+             ? direct->half
+             : parameter.detach().to(at::kBFloat16);
+}
+
+at::Tensor half_bias_grad(const at::Tensor& rows, const at::Tensor& bias) {
+  at::Tensor to = begin_grad(bias);
+  const auto has = gpu_table().has_half_column_sums;
+  if (has != nullptr && has(rows))
+    gpu_table().half_column_sums(rows, to);
+  else
+    at::sum_out(to, rows, {0}, /*keepdim=*/false, at::kFloat);
+  return end_grad(bias, to);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers in bf16 on a GPU whose parameters stay fp32: they read the copy of all
+// weights that is made once a step (FlatParams::cast_to_half) and write their
+// gradients in fp32 where the update reads them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace lockstep {
+
+// Whether such a layer may work on x: under bf16 autocast on a GPU, while
+// gradients are wanted, with a parameter whose gradient may be written
+// directly.
+bool takes_half(const at::Tensor& x, const at::Tensor& parameter);
+
+// The parameter in bf16: the step's copy, or a new one where there is none.
+at::Tensor half_of(const at::Tensor& parameter);
+
+// The sum of bf16 rows is the gradient of a bias: [rows, columns] -> [columns],
+// to where it belongs. What is returned goes to autograd.
+at::Tensor half_bias_grad(const at::Tensor& rows, const at::Tensor& bias);
+
+}  // namespace lockstep
