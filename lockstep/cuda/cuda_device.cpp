@@ -22,6 +22,7 @@
 #include "lockstep/cuda/event_clock.h"
 #include "lockstep/cuda/graph.h"
 #include "lockstep/cuda/loss.h"
+#include "lockstep/cuda/max_pool_op.h"
 #include "lockstep/cuda/norm_op.h"
 #include "lockstep/cuda/token_op.h"
 #include "lockstep/cuda/update.h"
@@ -241,6 +242,9 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                  .has_depthwise = has_depthwise_on_gpu,
                  .depthwise_forward = depthwise_forward_on_gpu,
                  .depthwise_backward = depthwise_backward_on_gpu,
+                 .has_max_pool = has_max_pool_on_gpu,
+                 .max_pool_forward = max_pool_forward_on_gpu,
+                 .max_pool_backward = max_pool_backward_on_gpu,
                  .column_sums = column_sums_on_gpu,
                  .has_half_column_sums = has_half_column_sums_on_gpu,
                  .half_column_sums = half_column_sums_on_gpu,

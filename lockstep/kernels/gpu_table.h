@@ -20,6 +20,10 @@ struct NormBackward {
   at::Tensor input{}, residual{};
 };
 
+struct MaxPoolForward {
+  at::Tensor output{}, where{};
+};
+
 struct AddNormForward {
   at::Tensor sum{};  // undefined without a branch
   at::Tensor output{}, statistics{};
@@ -71,6 +75,13 @@ struct GpuTable {
                                    const at::Tensor& grad, std::int64_t stride,
                                    bool input_too,
                                    const at::Tensor& weight_grad) = nullptr;
+
+  // max_pool3x3(), bf16 with channels last; `sizes` of its input.
+  bool (*has_max_pool)(const at::Tensor& x) = nullptr;
+  MaxPoolForward (*max_pool_forward)(const at::Tensor& x) = nullptr;
+  at::Tensor (*max_pool_backward)(const at::Tensor& grad,
+                                  const at::Tensor& where,
+                                  at::IntArrayRef sizes) = nullptr;
 
   // to[c] = sum over rows of x[row][c]; fp32, contiguous.
   void (*column_sums)(const at::Tensor& x, const at::Tensor& to) = nullptr;

@@ -7,6 +7,7 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
+#include "lockstep/kernels/max_pool.h"
 #include "lockstep/model/batch_norm.h"
 #include "lockstep/model/families.h"
 #include "lockstep/model/layers.h"
@@ -105,7 +106,7 @@ struct ResNet final : torch::nn::Module {
   // [batch, 3, side, side] -> [batch, classes]
   at::Tensor forward(at::Tensor x) {
     x = norm_activation(bn1, convolve(conv1, x), Activation::relu);
-    if (!cifar) x = at::max_pool2d(x, 3, /*stride=*/2, /*padding=*/1);
+    if (!cifar) x = max_pool3x3(x);
     for (const auto& block : blocks) x = block->forward(x);
     return fc(at::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
   }

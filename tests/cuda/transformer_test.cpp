@@ -88,7 +88,7 @@ void compare(const ModelConfig& config, const at::Tensor& inputs,
               1e-2 * ours.loss_sum);
   const auto names = theirs.module->named_parameters();
   for (std::size_t i = 0; i < ours.grads.size(); ++i)
-    EXPECT_LT(distance(ours.grads[i], names[i].value().grad()), 0.1)
+    EXPECT_LT(distance(ours.grads[i], names[i].value().grad()), 0.05)
         << names[i].key();
 }
 
