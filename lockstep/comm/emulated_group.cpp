@@ -47,6 +47,7 @@ class EmulatedGroup final : public Group {
   int rank() const override { return 0; }
   int size() const override { return ranks_; }
   std::string backend() const override { return "emulated"; }
+  bool lets_capture() const override { return true; }
 
   TransferHandle start(const Call& call) override {
     auto transfer = std::make_shared<EmulatedTransfer>();

@@ -64,6 +64,9 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual std::string backend() const = 0;  // "threads", "mpi", …
+  // Whether this rank's device may record its work while messages go on: not
+  // when another thread of the process may use the device meanwhile.
+  virtual bool lets_capture() const { return size() == 1; }
 
   // Returns at once; the transfer goes on beside the caller's computation.
   virtual TransferHandle start(const Call& call) = 0;

@@ -166,9 +166,9 @@ class CudaDevice final : public Device {
     cuda_check(cudaGetLastError(), "rates");
   }
 
-  std::unique_ptr<Captured> capture(
-      const std::function<void()>& work) override {
-    return capture_graph(work, pool_, index_);
+  std::vector<std::unique_ptr<Captured>> capture(
+      const std::function<void(const Cut&)>& work) override {
+    return capture_graphs(work, pool_, index_);
   }
   std::string cannot_capture() const override { return {}; }
 

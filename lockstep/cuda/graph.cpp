@@ -2,6 +2,7 @@
 #include "lockstep/cuda/graph.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
 
 #include "lockstep/core/error.h"
@@ -16,20 +17,74 @@ class Graph final : public Captured {
   at::cuda::CUDAGraph graph;
 };
 
-// A capture that failed leaves the stream, the allocator and the last error as
-// it found them, so that work can go on without it.
-void abandon(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool,
-             c10::DeviceIndex device) {
-  bool ended = false;
-  try {
-    graph.capture_end();
-    ended = true;
-  } catch (const std::exception&) {
-    // Expected: the recording is broken.
+// LibTorch warns of a graph without work; the last part may be one.
+class Silent final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+class Recording {
+ public:
+  Recording(at::cuda::MempoolId_t pool, c10::DeviceIndex device)
+      : pool_(pool), device_(device) {}
+
+  void begin() {
+    parts_.push_back(std::make_unique<Graph>());
+    // Relaxed: a part may end in the thread that runs backward.
+    parts_.back()->graph.capture_begin(pool_, cudaStreamCaptureModeRelaxed);
   }
-  if (!ended) c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
-  cudaGetLastError();
-}
+  bool cut() {
+    if (is_empty()) return false;
+    parts_.back()->graph.capture_end();
+    begin();
+    return true;
+  }
+  std::vector<std::unique_ptr<Captured>> end() {
+    const bool idle = is_empty();
+    {
+      Silent silent;
+      const c10::WarningUtils::WarningHandlerGuard guard(&silent);
+      parts_.back()->graph.capture_end();
+    }
+    if (idle) parts_.pop_back();
+    std::vector<std::unique_ptr<Captured>> out;
+    for (auto& part : parts_) out.push_back(std::move(part));
+    return out;
+  }
+
+  // A capture that failed leaves the stream, the allocator and the last error
+  // as it found them, so that work can go on without it.
+  void abandon() {
+    bool ended = false;
+    try {
+      parts_.back()->graph.capture_end();
+      ended = true;
+    } catch (const std::exception&) {
+      // Expected: the recording is broken.
+    }
+    if (!ended)
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
+    cudaGetLastError();
+  }
+
+ private:
+  bool is_empty() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    std::size_t nodes = 0;
+    cuda_check(cudaStreamGetCaptureInfo(
+                   c10::cuda::getCurrentCUDAStream(device_).stream(), &status,
+                   nullptr, &graph),
+               "what was captured");
+    if (status != cudaStreamCaptureStatusActive) return false;
+    cuda_check(cudaGraphGetNodes(graph, nullptr, &nodes), "what was captured");
+    return nodes == 0;
+  }
+
+  at::cuda::MempoolId_t pool_;
+  c10::DeviceIndex device_;
+  std::vector<std::unique_ptr<Graph>> parts_;
+};
 
 // LibTorch's messages go on with a stack trace; the first line says it.
 std::string first_line(const std::exception& e) {
@@ -40,24 +95,21 @@ std::string first_line(const std::exception& e) {
 
 }  // namespace
 
-std::unique_ptr<Captured> capture_graph(const std::function<void()>& work,
-                                        at::cuda::MempoolId_t pool,
-                                        c10::DeviceIndex device) {
+std::vector<std::unique_ptr<Captured>> capture_graphs(
+    const std::function<void(const Device::Cut&)>& work,
+    at::cuda::MempoolId_t pool, c10::DeviceIndex device) {
   cuda_check(cudaDeviceSynchronize(), "synchronize");
-  auto out = std::make_unique<Graph>();
-  // Only this thread is held to what a capture allows: other ranks may be at
-  // work on the same GPU.
-  out->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+  Recording recording(pool, device);
+  recording.begin();
   try {
-    work();
-    out->graph.capture_end();
+    work([&recording] { return recording.cut(); });
+    return recording.end();
   } catch (const std::exception& e) {
-    abandon(out->graph, pool, device);
+    recording.abandon();
     throw Error(Fault::device, "train.graph",
                 "the step cannot be captured: " + first_line(e),
                 "train.graph=auto runs it piece by piece instead");
   }
-  return out;
 }
 
 }  // namespace lockstep

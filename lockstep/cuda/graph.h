@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device::capture on a GPU: a CUDA graph with LibTorch's allocator and random
-// numbers told of it.
+// Device::capture on a GPU: CUDA graphs with LibTorch's allocator and random
+// numbers told of them.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "lockstep/device/device.h"
 
@@ -14,8 +15,8 @@ namespace lockstep {
 
 // Records `work` on the current stream, which is not the default one. Its
 // memory comes from `pool` and stays there.
-std::unique_ptr<Captured> capture_graph(const std::function<void()>& work,
-                                        at::cuda::MempoolId_t pool,
-                                        c10::DeviceIndex device);
+std::vector<std::unique_ptr<Captured>> capture_graphs(
+    const std::function<void(const Device::Cut&)>& work,
+    at::cuda::MempoolId_t pool, c10::DeviceIndex device);
 
 }  // namespace lockstep

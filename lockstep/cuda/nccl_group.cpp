@@ -160,6 +160,7 @@ class NcclGroup final : public Group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string backend() const override { return "nccl"; }
+  bool lets_capture() const override { return true; }
 
   TransferHandle start(const Call& call) override {
     watch_.check_sound();

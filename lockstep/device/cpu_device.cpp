@@ -161,7 +161,8 @@ class CpuDevice final : public Device {
   void put_rates(const UpdateArgs&) override {
     check(false, "rates are left on a device that captures");
   }
-  std::unique_ptr<Captured> capture(const std::function<void()>&) override {
+  std::vector<std::unique_ptr<Captured>> capture(
+      const std::function<void(const Cut&)>&) override {
     throw Error(Fault::device, "cpu", cannot_capture());
   }
   std::string cannot_capture() const override {

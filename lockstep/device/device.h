@@ -88,8 +88,11 @@ class Device {
   // work once before: libraries set themselves up on first use. All captures of
   // a device share memory, so replay them one after the other. Throws
   // Error{Fault::device} that says why when the work cannot be recorded.
-  virtual std::unique_ptr<Captured> capture(
-      const std::function<void()>& work) = 0;
+  // `work` may cut what it hands over into parts: one ends, the next begins;
+  // false when there was nothing to cut off. Any of its threads may.
+  using Cut = std::function<bool()>;
+  virtual std::vector<std::unique_ptr<Captured>> capture(
+      const std::function<void(const Cut&)>& work) = 0;
   // Why capture() would refuse anything; empty when it would not.
   virtual std::string cannot_capture() const = 0;
 };

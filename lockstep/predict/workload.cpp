@@ -83,6 +83,34 @@ Workload make_workload(Profile profile, bool estimated) {
   return work;
 }
 
+Workload with_steps(const Workload& work, std::span<const SeenStep> seen) {
+  Profile p = work.profile;
+  p.batches.clear(), p.step_s.clear(), p.memory_bytes.clear();
+  for (ProfileLayer& l : p.layers) l.forward_s.clear(), l.backward_s.clear();
+  for (const SeenStep& s : seen) {
+    const double batch = static_cast<double>(s.batch);
+    const PassTime pass = pass_at(work, batch);
+    const double passes_s = pass.forward_s + pass.backward_s;
+    // What is not the update is shared out as it was.
+    const double expected_s = passes_s + overhead_at(work, batch);
+    const double scale =
+        std::max(s.step_s - p.optimizer_s, s.step_s / 2) / expected_s;
+    const Between at = place_of(work.profile.batches, batch);
+    for (std::size_t i = 0; i < p.layers.size(); ++i) {
+      const ProfileLayer& l = work.profile.layers[i];
+      const auto seconds = [&](const std::vector<double>& t) {
+        return scale * mix(t[at.low], t[at.low + 1], at);
+      };
+      p.layers[i].forward_s.push_back(seconds(l.forward_s));
+      p.layers[i].backward_s.push_back(seconds(l.backward_s));
+    }
+    p.batches.push_back(s.batch);
+    p.step_s.push_back(s.step_s);
+  }
+  p.optimizer_s = std::min(p.optimizer_s, std::ranges::min(p.step_s) / 2);
+  return make_workload(std::move(p), /*estimated=*/false);
+}
+
 PassTime pass_at(const Workload& work, double batch) {
   const Between at = place_of(work.profile.batches, batch);
   const PassTime& a = work.at[at.low];

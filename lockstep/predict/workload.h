@@ -3,6 +3,7 @@
 // batch size, and when each gradient is there.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,16 @@ struct Workload {
 constexpr double kProfileSpread = 0.03;
 
 Workload make_workload(Profile profile, bool estimated);
+
+// A step that one device was seen to take at a batch size.
+struct SeenStep {
+  std::int64_t batch = 0;
+  double step_s = 0;
+};
+
+// `work` with the steps as they were seen, at two or more batch sizes in rising
+// order: each layer keeps its share of the step.
+Workload with_steps(const Workload& work, std::span<const SeenStep> seen);
 
 // `batch` may be a fraction: a mean over uneven shares.
 PassTime pass_at(const Workload& work, double batch);

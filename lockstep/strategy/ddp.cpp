@@ -13,6 +13,7 @@
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
 #include "lockstep/strategy/pass.h"
+#include "lockstep/strategy/step_graph.h"
 
 namespace lockstep {
 namespace {
@@ -33,22 +34,27 @@ class Ddp final : public Strategy {
              .messages = messages_,
              .seed = static_cast<std::uint64_t>(context.config.train.seed)})),
         buckets_(context.params, buckets_in(plan_),
-                 [this](std::size_t bucket) { send_bucket(bucket); }) {}
+                 [this](std::size_t bucket) {
+                   graph_.beside([this, bucket] { send_bucket(bucket); });
+                 }),
+        captures_(cannot_capture(context).empty()),
+        graph_(context, [this](const StepInput& input, StepOutcome& outcome) {
+          return pieces(input, outcome);
+        }) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override { broadcast_from_0(context_, buffers_); }
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
-    send_buffers(context_, buffers_, plan_, messages_);
-    norms_ = input.norms;
-    StepOutcome outcome = run_passes(context_, input, buckets_);
-    hook_.finish();
-    context_.recorder.cut(Span::exposed_comm);
-    if (norms_) norms_->add_whole(context_.params.grads());
-    optimizer.step(input.lr, clip(context_));
-    context_.recorder.cut(Span::optim);
-    return outcome;
+    // Norms are read by the host: such a step is not captured.
+    if (!captures_ || input.norms) return plain_step(input, optimizer);
+    norms_ = nullptr;
+    optimizer_ = &optimizer;
+    optimizer.begin_step(input.lr);
+    return graph_.step(input);
   }
+
+  Json notes() const override { return graph_.notes(); }
 
   StrategyState save() override { return hook_.save(); }
   void load(const StrategyState& state) override { hook_.load(state); }
@@ -65,6 +71,37 @@ class Ddp final : public Strategy {
   }
 
  private:
+  StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
+    if (captures_) refresh_half(context_);
+    send_buffers(context_, buffers_, plan_, messages_);
+    norms_ = input.norms;
+    StepOutcome outcome = run_passes(context_, input, buckets_);
+    hook_.finish();
+    context_.recorder.cut(Span::exposed_comm);
+    if (norms_) norms_->add_whole(context_.params.grads());
+    optimizer.step(input.lr, clip(context_));
+    context_.recorder.cut(Span::optim);
+    graph_.count_plain_step();
+    return outcome;
+  }
+
+  // Buckets leave between recorded parts of backward.
+  std::vector<GraphPiece> pieces(const StepInput& input, StepOutcome& outcome) {
+    std::vector<GraphPiece> out =
+        pass_pieces(context_, input, outcome, [this] { buckets_.arm(); });
+    out.insert(out.begin(),
+               {Span::exposed_comm,
+                [this] { send_buffers(context_, buffers_, plan_, messages_); },
+                /*by_host=*/true});
+    out.push_back({Span::backward, [this] { buckets_.finish(); }});
+    out.push_back(
+        {Span::exposed_comm, [this] { hook_.finish(); }, /*by_host=*/true});
+    out.push_back({Span::optim, [this] {
+                     optimizer_->end_step(context_.config.train.clip_norm);
+                   }});
+    return out;
+  }
+
   CommPlan plan_with(const StrategyConfig& config) const {
     return lockstep::plan(config, list_,
                           {.ranks = context_.group.size(),
@@ -84,7 +121,10 @@ class Ddp final : public Strategy {
   Messages messages_;
   GradHook hook_;
   Buckets buckets_;
-  GradNorms* norms_ = nullptr;  // of the step under way
+  bool captures_;
+  StepGraph graph_;
+  Optimizer* optimizer_ = nullptr;  // of the step under way
+  GradNorms* norms_ = nullptr;      // of the step under way
 };
 
 }  // namespace

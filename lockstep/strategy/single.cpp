@@ -39,7 +39,7 @@ class Single final : public Strategy {
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
-    refresh_half();
+    if (captures_) refresh_half(context_);
     StepOutcome outcome = run_passes(context_, input);
     if (input.norms) input.norms->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
@@ -49,30 +49,11 @@ class Single final : public Strategy {
   }
 
   std::vector<GraphPiece> pieces(const StepInput& input, StepOutcome& outcome) {
-    std::vector<GraphPiece> out;
-    for (const Batch& pass : input.passes) {
-      if (pass.samples == 0) continue;
-      const auto root = std::make_shared<PassRoot>();
-      const std::int64_t global = input.global_samples;
-      out.push_back({Span::forward, [this, &pass, &outcome, global, root] {
-                       refresh_half();
-                       *root = forward_pass(context_, pass, global, outcome);
-                     }});
-      out.push_back({Span::backward, [root] {
-                       root->backward();
-                       *root = {};
-                     }});
-    }
+    std::vector<GraphPiece> out = pass_pieces(context_, input, outcome, {});
     out.push_back({Span::optim, [this] {
                      optimizer_->end_step(context_.config.train.clip_norm);
                    }});
     return out;
-  }
-
-  // Weights in bf16 as kernels read them; the last update moved them.
-  void refresh_half() {
-    if (captures_ && context_.config.train.precision == Precision::bf16)
-      context_.params.cast_to_half();
   }
 
   StrategyContext context_;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"
 #include "lockstep/optim/flat_params.h"
+#include "lockstep/strategy/pass.h"
 
 namespace lockstep {
 namespace {
@@ -39,12 +41,49 @@ Batch room_for(const Batch& batch) {
 
 }  // namespace
 
+std::vector<GraphPiece> pass_pieces(const StrategyContext& context,
+                                    const StepInput& input,
+                                    StepOutcome& outcome,
+                                    const std::function<void()>& before_last) {
+  std::vector<GraphPiece> out;
+  for (const Batch& pass : input.passes) {
+    if (pass.samples == 0) continue;
+    const auto root = std::make_shared<PassRoot>();
+    const bool last = std::ranges::none_of(
+        std::span(&pass + 1, std::to_address(input.passes.end())),
+        [](const Batch& later) { return later.samples > 0; });
+    const std::int64_t global = input.global_samples;
+    out.push_back({Span::forward, [&context, &pass, &outcome, global, root] {
+                     refresh_half(context);
+                     *root = forward_pass(context, pass, global, outcome);
+                   }});
+    out.push_back({Span::backward, [root, last, before_last] {
+                     if (last && before_last) before_last();
+                     root->backward();
+                     *root = {};
+                   }});
+  }
+  return out;
+}
+
+void refresh_half(const StrategyContext& context) {
+  if (context.config.train.precision == Precision::bf16)
+    context.params.cast_to_half();
+}
+
 std::string cannot_capture(const StrategyContext& context) {
   const RunConfig& config = context.config;
+  const int ranks = context.group.size();
   if (config.train.graph == GraphUse::off) return "train.graph is off";
   if (config.optim.kind == OptimKind::lars ||
       config.optim.kind == OptimKind::lamb)
     return "lars and lamb are not captured";
+  if (!context.group.lets_capture())
+    return "ranks that are threads of one process share a device";
+  if (config.strategy.sync_batchnorm && ranks > 1)
+    return "a synchronised BatchNorm sends within a pass";
+  if (config.measure.hold_every > 0 && ranks > 1)
+    return "measure.hold_every sends at other moments in some steps";
   return context.device.cannot_capture();
 }
 
@@ -66,11 +105,13 @@ StepOutcome StepGraph::step(const StepInput& input) {
     shape.input.passes[i].targets.copy_(input.passes[i].targets);
   }
   context_.recorder.cut(Span::copy);
-  const bool piecewise = context_.recorder.timing();
-  if (!std::exchange(shape.warm, true) || !capture(shape, piecewise))
+  const bool timed = context_.recorder.timing();
+  if (!std::exchange(shape.warm, true) || !capture(shape, timed))
     return run(shape.input);
-  replay(shape, piecewise);
-  return piecewise ? shape.outcome_of_pieces : shape.outcome;
+  ++replayed_;
+  const Recorded& recorded = timed ? shape.timed : shape.whole;
+  for (const Work& part : recorded.parts) part();
+  return recorded.outcome;
 }
 
 StepGraph::Shape& StepGraph::shape_of(const StepInput& input) {
@@ -90,15 +131,16 @@ StepGraph::Shape& StepGraph::shape_of(const StepInput& input) {
 }
 
 // False when it cannot be; then steps go on as they are, if that is allowed.
-bool StepGraph::capture(Shape& shape, bool piecewise) {
-  if (piecewise ? !shape.pieces.empty() : shape.whole != nullptr) return true;
+bool StepGraph::capture(Shape& shape, bool timed) {
+  if (!(timed ? shape.timed : shape.whole).parts.empty()) return true;
   try {
-    record(shape, piecewise);
+    record(shape, timed);
     return true;
   } catch (const Error& error) {
     // What was recorded never ran, but the gradients' flags think it did.
     context_.params.zero_grads();
-    shape.pieces.clear();
+    beside_ = {};
+    (timed ? shape.timed : shape.whole).parts.clear();
     if (context_.config.train.graph == GraphUse::on) throw;
     why_eager_ = error.what();
     return false;
@@ -106,30 +148,47 @@ bool StepGraph::capture(Shape& shape, bool piecewise) {
 }
 
 // What the pieces leave in `outcome` stays where it is: a replay fills it anew.
-void StepGraph::record(Shape& shape, bool piecewise) {
-  StepOutcome& outcome = piecewise ? shape.outcome_of_pieces : shape.outcome;
-  outcome = {};
-  const std::vector<GraphPiece> pieces = make_(shape.input, outcome);
-  if (!piecewise) {
-    shape.whole = context_.device.capture([&] {
-      for (const GraphPiece& piece : pieces) piece.run();
-    });
-  } else {
-    for (const GraphPiece& piece : pieces)
-      shape.pieces.push_back(context_.device.capture(piece.run));
+void StepGraph::record(Shape& shape, bool timed) {
+  Recorded& to = timed ? shape.timed : shape.whole;
+  to.outcome = {};
+  const std::vector<GraphPiece> pieces = make_(shape.input, to.outcome);
+  for (std::size_t i = 0, end; i < pieces.size(); i = end) {
+    end = i + 1;
+    if (pieces[i].by_host) {
+      to.parts.push_back(pieces[i].run);
+    } else {
+      while (!timed && end < pieces.size() && !pieces[end].by_host) ++end;
+      record_pieces(std::span(pieces).subspan(i, end - i), to);
+    }
+    if (timed)
+      to.parts.push_back([&recorder = context_.recorder,
+                          span = pieces[i].span] { recorder.cut(span); });
   }
   ++captured_;
 }
 
-void StepGraph::replay(Shape& shape, bool piecewise) {
-  ++replayed_;
-  if (!piecewise) return shape.whole->replay();
-  StepOutcome unused;
-  const std::vector<GraphPiece> pieces = make_(shape.input, unused);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    shape.pieces[i]->replay();
-    context_.recorder.cut(pieces[i].span);
+void StepGraph::record_pieces(std::span<const GraphPiece> pieces,
+                              Recorded& to) {
+  std::vector<std::unique_ptr<Captured>> graphs;
+  graphs = context_.device.capture([&](const Device::Cut& cut) {
+    beside_ = {.cut = &cut};
+    for (const GraphPiece& piece : pieces) piece.run();
+  });
+  const Beside beside = std::exchange(beside_, {});
+  auto work = beside.work.begin();
+  for (std::size_t i = 0; i <= graphs.size(); ++i) {
+    for (; work != beside.work.end() && work->first == i; ++work)
+      to.parts.push_back(work->second);
+    if (i == graphs.size()) break;
+    to.parts.push_back([graph = std::shared_ptr<Captured>(
+                            std::move(graphs[i]))] { graph->replay(); });
   }
+}
+
+void StepGraph::beside(std::function<void()> work) {
+  if (beside_.cut == nullptr) return work();
+  if ((*beside_.cut)()) ++beside_.parts;
+  beside_.work.emplace_back(beside_.parts, std::move(work));
 }
 
 StepOutcome StepGraph::run(const StepInput& input) {

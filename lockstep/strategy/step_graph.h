@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step as pieces of work that a device runs one by one, or records once for
-// each shape of its input and replays as a whole (train.graph). Steps whose
-// pieces are timed replay piece by piece, so measuring goes on.
+// each shape of its input and replays (train.graph): as a whole, cut only where
+// the host has something to do, such as sending a message. Steps whose pieces
+// are timed replay piece by piece, so measuring goes on.
 #pragma once
 
 #include <functional>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lockstep/core/json.h"
@@ -20,12 +23,25 @@ namespace lockstep {
 struct GraphPiece {
   Span span;
   std::function<void()> run;
+  // The host's own: it runs each time, between what is recorded.
+  bool by_host = false;
 };
 
 // The pieces of a step on these inputs; they fill in the outcome, which
 // outlives them. The same pieces may run many times.
 using PieceMaker =
     std::function<std::vector<GraphPiece>(const StepInput&, StepOutcome&)>;
+
+// Forward and backward of each pass, and `before_last` right before the last
+// backward. Those who call it may add pieces before and after.
+std::vector<GraphPiece> pass_pieces(const StrategyContext& context,
+                                    const StepInput& input,
+                                    StepOutcome& outcome,
+                                    const std::function<void()>& before_last);
+
+// Weights in bf16 as kernels read them, where the settings ask for them: the
+// last update moved them.
+void refresh_half(const StrategyContext& context);
 
 // Why steps of this run cannot be captured; empty when they can.
 std::string cannot_capture(const StrategyContext& context);
@@ -39,6 +55,10 @@ class StepGraph {
   // captured. What it returns holds until the next step.
   StepOutcome step(const StepInput& input);
 
+  // Called from within a piece: the host's own work. At once when the piece
+  // runs; when it is recorded, each time a replay comes to this point.
+  void beside(std::function<void()> work);
+
   // A step that went another way.
   void count_plain_step() { ++eager_; }
 
@@ -46,26 +66,37 @@ class StepGraph {
   Json notes() const;
 
  private:
+  using Work = std::function<void()>;
+  // A recorded step: graphs and what the host does between them.
+  struct Recorded {
+    StepOutcome outcome;
+    std::vector<Work> parts;
+  };
   // One shape of input, with the memory its graphs read.
   struct Shape {
     std::vector<std::int64_t> key;
     StepInput input;
-    StepOutcome outcome, outcome_of_pieces;
-    std::unique_ptr<Captured> whole;
-    std::vector<std::unique_ptr<Captured>> pieces;
+    Recorded whole, timed;
     bool warm = false;
+  };
+  // Work of the host that came up while a device recorded, after so many parts.
+  struct Beside {
+    const Device::Cut* cut = nullptr;
+    std::size_t parts = 0;
+    std::vector<std::pair<std::size_t, Work>> work = {};
   };
 
   Shape& shape_of(const StepInput& input);
-  bool capture(Shape& shape, bool piecewise);
-  void record(Shape& shape, bool piecewise);
-  void replay(Shape& shape, bool piecewise);
+  bool capture(Shape& shape, bool timed);
+  void record(Shape& shape, bool timed);
+  void record_pieces(std::span<const GraphPiece> pieces, Recorded& to);
   StepOutcome run(const StepInput& input);
 
   StrategyContext context_;
   PieceMaker make_;
   std::list<Shape> shapes_;  // the latest last
   std::string why_eager_;
+  Beside beside_;
   std::int64_t replayed_ = 0, eager_ = 0, captured_ = 0;
 };
 

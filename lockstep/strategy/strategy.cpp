@@ -26,12 +26,13 @@ void synchronise_if_asked(const StrategyContext& context) {
 }
 
 void refuse_graph(const RunConfig& config, StrategyKind kind) {
-  if (config.train.graph != GraphUse::on || kind == StrategyKind::single)
+  if (config.train.graph != GraphUse::on || kind == StrategyKind::single ||
+      kind == StrategyKind::ddp)
     return;
-  throw Error(Fault::config, "train.graph",
-              "steps of '" + word(config, "strategy.kind") +
-                  "' send messages and are not captured",
-              "train.graph=auto captures where it can");
+  throw Error(
+      Fault::config, "train.graph",
+      "steps of '" + word(config, "strategy.kind") + "' are not captured",
+      "train.graph=auto captures where it can");
 }
 
 }  // namespace

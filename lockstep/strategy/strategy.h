@@ -88,7 +88,7 @@ class Strategy {
 
   // What the run's record says of how steps were run.
   virtual Json notes() const {
-    return {{"why_one_by_one", "steps that send messages are not captured"}};
+    return {{"why_one_by_one", "steps of this strategy are not captured"}};
   }
 };
 

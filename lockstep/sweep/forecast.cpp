@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/sweep/forecast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lockstep/config/model_name.h"
@@ -64,6 +67,25 @@ Cluster cluster_for(const Point& point, const std::string& hardware) {
                 "set it, or give --hardware NAME|FILE; `lockstep hardware "
                 "list` names them");
   return cpu_guess(static_cast<int>(point.config.comm.ranks));
+}
+
+// Steps of one rank that differ from the point in batch, ranks and strategy
+// alone; by batch, the first of a kind.
+std::vector<SeenStep> steps_alone(const RunConfig& wanted,
+                                  std::span<const MeasuredPoint> measured) {
+  std::map<std::int64_t, double> by_batch;
+  for (const MeasuredPoint& m : measured) {
+    RunConfig like = m.point->config;
+    if (like.comm.ranks > 1) continue;
+    const std::int64_t batch = global_batch_of(like);
+    like.batch = wanted.batch, like.comm = wanted.comm;
+    like.strategy = wanted.strategy, like.optim.lr = wanted.optim.lr;
+    like.train.seed = wanted.train.seed;
+    if (to_json(like) == to_json(wanted)) by_batch.emplace(batch, m.step_s);
+  }
+  std::vector<SeenStep> out;
+  for (const auto& [batch, step_s] : by_batch) out.push_back({batch, step_s});
+  return out;
 }
 
 }  // namespace
@@ -130,17 +152,24 @@ std::optional<PointForecast> StudyFit::of(const Point& point) const {
   return out;
 }
 
-PointForecast what_if(const Point& point, const std::string& hardware) {
+PointForecast what_if(const Point& point, const std::string& hardware,
+                      std::span<const MeasuredPoint> measured) {
   const Cluster cluster = cluster_for(point, hardware);
   const Subject subject = subject_of(point.config);
   Question q = subject.asked;
   q.software = find_software("lockstep");
   if (q.ranks == 1) q.method = Method::single;
-  const Workload work = workload_on(subject, cluster.device, q.software);
+  Workload work = workload_on(subject, cluster.device, q.software);
+  const std::vector<SeenStep> seen = steps_alone(point.config, measured);
+  if (seen.size() >= 2) work = with_steps(work, seen);
   const Prediction p = predict(work, cluster, q, assumptions_of(work));
   const bool epoch = std::isfinite(p.epoch_s);
   const double steps = epoch ? p.epoch_s / p.time.step_s : 1;
-  return {.from = hardware.empty() ? cluster.name : hardware,
+  return {.from = fmt::format("{}{}",
+                              seen.size() >= 2 ? "one device as measured here, "
+                                                 "the others of "
+                                               : "",
+                              hardware.empty() ? cluster.name : hardware),
           .step_s = p.time.step_s,
           .epoch_s = p.epoch_s,
           .lo90_s = p.step_s.lo90 * steps,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points that were not run: from this study's own measured points where there
-// are enough of them, else from a hardware preset. Always says which.
+// are enough of them, else from a hardware preset, for one device corrected by
+// what was measured on one. Always says which.
 #pragma once
 
 #include <map>
@@ -26,10 +27,10 @@ struct PointForecast {
 };
 Json to_json(const PointForecast& forecast);
 
-// One measured point: its own epoch.
+// One measured point: its own step and epoch.
 struct MeasuredPoint {
   const Point* point = nullptr;
-  double epoch_s = 0, epoch_samples = 0;
+  double step_s = 0, epoch_s = 0, epoch_samples = 0;
 };
 
 // By strategy: 1 rank and at least one number of ranks more, for each model.
@@ -43,8 +44,10 @@ class StudyFit {
   std::map<std::string, SystemFit> fits_;  // by strategy
 };
 
-// What the presets say. `hardware` is a preset or a file; empty: a guess at a
-// CPU core, or Error{Fault::config} for a GPU point.
-PointForecast what_if(const Point& point, const std::string& hardware);
+// What the presets say, with the steps of one device from `measured` where the
+// same model ran on one at two batch sizes. `hardware` is a preset or a file;
+// empty: a guess at a CPU core, or Error{Fault::config} for a GPU point.
+PointForecast what_if(const Point& point, const std::string& hardware,
+                      std::span<const MeasuredPoint> measured = {});
 
 }  // namespace lockstep

@@ -44,7 +44,7 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
       for (const PointRun& run : known->runs) {
         ++job.runs;
         job.seconds += run.seconds;
-        if (job.repeats() && run.timed)
+        if (run.timed)
           job.times.push_back(times_of(folder / run.run, study.warmup_steps));
       }
     }
@@ -53,14 +53,18 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
   return jobs;
 }
 
-std::vector<std::size_t> order_of_round(std::size_t jobs, int round) {
-  std::vector<std::size_t> order(jobs);
+std::vector<std::size_t> order_of_round(std::span<const Job> jobs, int round) {
+  std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // The first round goes as the recipe is written, so that a reader can follow.
-  if (round == 1) return order;
-  std::mt19937_64 bits(static_cast<std::uint64_t>(round));
-  for (std::size_t i = jobs; i > 1; --i)
-    std::swap(order[i - 1], order[bits() % i]);
+  if (round > 1) {
+    std::mt19937_64 bits(static_cast<std::uint64_t>(round));
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[bits() % i]);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return jobs[i].point.config.train.seed;
+  });
   return order;
 }
 

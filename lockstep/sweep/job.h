@@ -40,7 +40,8 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
                          const StudyConfig& study);
 
 // Positions of the jobs, in another order each round: a machine that slows
-// down in the afternoon must not slow down the last points alone.
-std::vector<std::size_t> order_of_round(std::size_t jobs, int round);
+// down in the afternoon must not slow down the last points alone. Seeds are
+// repeats too: every point's first comes before any point's second.
+std::vector<std::size_t> order_of_round(std::span<const Job> jobs, int round);
 
 }  // namespace lockstep

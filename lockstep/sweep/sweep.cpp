@@ -139,9 +139,9 @@ void harvest(Lab& lab, Job& job, const fs::path& name, double seconds) {
   const bool timed = job.repeats() || (job.point.mode == PointMode::train &&
                                        job.point.why.empty());
   RunTimes times;
-  if (job.repeats()) {
+  if (timed) {
     times = times_of(run, lab.recipe.study.warmup_steps);
-    if (times.full_s.empty())
+    if (times.full_s.empty() && job.repeats())
       throw Error(Fault::store, run.string(), "has no timed step");
   }
   lab.folder.append("done", {{"point", job.point.id},
@@ -152,7 +152,7 @@ void harvest(Lab& lab, Job& job, const fs::path& name, double seconds) {
                              {"result", result}});
   ++job.runs;
   job.seconds += seconds;
-  if (job.repeats()) job.times.push_back(std::move(times));
+  if (timed) job.times.push_back(std::move(times));
   lab.bar.say(count_of(lab), fmt::format("{} #{}: {}", job.point.id, job.runs,
                                          result_text(job, result)));
 }
@@ -254,7 +254,7 @@ SweepEnd run_rounds(Lab& lab) {
   const auto most = static_cast<int>(lab.recipe.study.max_repeats);
   for (int round = 1; round <= most; ++round) {
     bool watched = false;
-    for (const std::size_t i : order_of_round(lab.jobs.size(), round)) {
+    for (const std::size_t i : order_of_round(lab.jobs, round)) {
       if (!lab.jobs[i].wants_run(round)) continue;
       if (lab.out_of_time()) return SweepEnd::out_of_time;
       if (!watched) warn_of_machine(lab);
@@ -270,8 +270,9 @@ SweepEnd run_rounds(Lab& lab) {
 void predict_missing(Lab& lab) {
   std::vector<MeasuredPoint> measured;
   for (const Job& job : lab.jobs)
-    if (job.point.mode == PointMode::timed && !job.times.empty())
+    if (!job.times.empty() && !job.times.front().full_s.empty())
       measured.push_back({.point = &job.point,
+                          .step_s = pool(job.times).median_step_s,
                           .epoch_s = pool(job.times).epoch_s,
                           .epoch_samples = job.times.front().epoch_samples});
   const StudyFit fit(measured);
@@ -281,7 +282,7 @@ void predict_missing(Lab& lab) {
   for (Job& job : lab.jobs) {
     if (job.point.mode != PointMode::predicted || job.over()) continue;
     const auto own = fit.of(job.point);
-    Json fields = to_json(own ? *own : what_if(job.point, hardware));
+    Json fields = to_json(own ? *own : what_if(job.point, hardware, measured));
     fields["point"] = job.point.id;
     fields["why"] = job.point.why;
     lab.folder.append("predicted", fields);

@@ -7,8 +7,10 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/utils.h>
 
+#include "lockstep/comm/emulated_group.h"
 #include "lockstep/comm/thread_group.h"
 #include "lockstep/core/error.h"
+#include "lockstep/kernels/gpu_table.h"
 #include "lockstep/model/model.h"
 #include "lockstep/optim/optimizer.h"
 #include "tests/cuda/gpu.h"
@@ -34,12 +36,15 @@ struct Trained {
   at::Tensor values;
   Json notes;
   std::vector<StepSample> samples;
+  std::vector<CommSample> messages;
 };
 
 // Steps of eight samples and, every third, of five: two shapes.
-Trained train(const RunConfig& config, const Model& own, int every = 1) {
+Trained train(const RunConfig& config, const Model& own, int every = 1,
+              Group* ranks = nullptr) {
   Trained out;
-  run_ranks(1, {}, [&](Group& group) {
+  run_ranks(1, {}, [&](Group& alone) {
+    Group& group = ranks ? *ranks : alone;
     const auto device = open_device("cuda");
     device->allow_tf32(false);
     torch::manual_seed(3);
@@ -66,7 +71,9 @@ Trained train(const RunConfig& config, const Model& own, int every = 1) {
     }
     out.values = params.values().cpu();
     out.notes = strategy->notes();
-    out.samples = recorder.collect(out.losses).steps;
+    Recorder::Samples recorded = recorder.collect(out.losses);
+    out.samples = std::move(recorded.steps);
+    out.messages = std::move(recorded.messages);
   });
   return out;
 }
@@ -96,6 +103,36 @@ TEST(StepGraph, TrainsToTheSameBitsPieceByPieceAndTimesThem) {
     EXPECT_GT(s.forward_s, 0);
     EXPECT_GT(s.backward_s, 0);
     EXPECT_GT(s.optim_s, 0);
+  }
+}
+
+// Rank 0 of four, the others emulated: its sums are its own values.
+Trained train_ddp(GraphUse graph, int every) {
+  RunConfig config = config_of(ModelKind::linear, graph);
+  config.strategy.kind = StrategyKind::ddp;
+  config.strategy.bucket_bytes = 4 << 20;
+  gpu();
+  const auto group = make_emulated_group(
+      4, [](Collective, std::int64_t, int) { return 50e-6; },
+      gpu_table().delay);
+  return train(config, {}, every, group.get());
+}
+
+TEST(StepGraph, SendsBucketsBetweenRecordedPartsOfBackward) {
+  for (const int every : {1, 1000}) {
+    SCOPED_TRACE(every);
+    const Trained eager = train_ddp(GraphUse::off, every);
+    const Trained captured = train_ddp(GraphUse::on, every);
+    EXPECT_EQ(eager.losses, captured.losses);
+    EXPECT_TRUE(at::equal(eager.values, captured.values));
+    EXPECT_EQ(captured.notes.at("steps_replayed"), 10);
+    ASSERT_EQ(eager.messages.size(), captured.messages.size());
+    EXPECT_GT(eager.messages.size(), 2 * eager.losses.size());
+    for (std::size_t i = 0; i < eager.messages.size(); ++i) {
+      EXPECT_EQ(eager.messages[i].bucket, captured.messages[i].bucket);
+      EXPECT_EQ(eager.messages[i].bytes, captured.messages[i].bytes);
+      EXPECT_GT(captured.messages[i].end_s, captured.messages[i].begin_s);
+    }
   }
 }
 

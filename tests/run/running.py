@@ -86,16 +86,21 @@ def record(run):
     return json.loads((run / "record.json").read_text())
 
 
-def wait_for_steps(run, count, process, deadline_s=60):
-    """Until the run has written so many steps, or ended."""
+def wait_for(process, happened, deadline_s=60):
+    """Until something happened, or the process ended."""
     end = time.monotonic() + deadline_s
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            if len((run / "steps.csv").read_text().splitlines()) > count:
-                return
-        except FileNotFoundError:
-            pass
+    while time.monotonic() < end and process.poll() is None and not happened():
         time.sleep(0.01)
+
+
+def wait_for_steps(run, count, process):
+    """Until the run has written so many steps, or ended."""
+    def written():
+        try:
+            return len((run / "steps.csv").read_text().splitlines()) > count
+        except FileNotFoundError:
+            return False
+    wait_for(process, written)
 
 
 def spoil_checkpoints(run):

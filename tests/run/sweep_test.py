@@ -7,7 +7,7 @@ import shutil
 import time
 import unittest
 
-from running import Folder, kill, lockstep, start
+from running import Folder, kill, lockstep, start, wait_for
 
 STUDY = """
 [study]
@@ -74,9 +74,13 @@ class Sweep(unittest.TestCase):
         dice = random.Random(3)
         kills = 0
         while kills < 5:
+            begun = len(events(self.study)) if self.study.exists() else 0
             process = (start("sweep", "--resume", self.study) if self.study.exists() else
                        start("sweep", self.recipe, "--out", self.study))
-            time.sleep(0.2 + 1.5 * dice.random())
+            # A slow build may not have begun by then, and nothing would be killed.
+            wait_for(process, lambda: (self.study / "ledger.jsonl").exists()
+                     and len(events(self.study)) > begun)
+            time.sleep(1.5 * dice.random())
             if process.poll() is not None:
                 self.assertEqual(process.returncode, 0)
                 break

@@ -14,6 +14,7 @@
 #include "lockstep/store/samples_csv.h"
 #include "lockstep/sweep/child.h"
 #include "lockstep/sweep/forecast.h"
+#include "lockstep/sweep/job.h"
 #include "tests/store/temp_dir.h"
 
 namespace lockstep {
@@ -220,7 +221,9 @@ TEST(StudyFit, PredictsMoreRanksFromMeasuredOnes) {
   };
   std::vector<MeasuredPoint> measured;
   for (const Point& p : points)
-    if (p.config.comm.ranks < 4) measured.push_back({&p, epoch_s(p), 1000});
+    if (p.config.comm.ranks < 4)
+      measured.push_back(
+          {.point = &p, .epoch_s = epoch_s(p), .epoch_samples = 1000});
   const StudyFit fit(measured);
   for (const Point& p : points)
     if (p.config.comm.ranks == 4) {
@@ -228,6 +231,48 @@ TEST(StudyFit, PredictsMoreRanksFromMeasuredOnes) {
       ASSERT_TRUE(f.has_value());
       EXPECT_NEAR(f->epoch_s / epoch_s(p), 1, 0.15) << p.id;
     }
+}
+
+TEST(WhatIf, TakesOneDeviceAsMeasuredAndTheLinksOfThePreset) {
+  const StudyRecipe recipe = parse_study(
+      "[model]\nkind = \"linear\"\n[train]\ndevice = \"cuda\"\n"
+      "[strategy]\nkind = \"ddp\"\n[grid]\n"
+      "batch.global = [20, 40, 80]\ncomm.ranks = [1, 2]\n",
+      "s.toml");
+  const std::vector<Point> points = points_of(recipe);
+  // Far slower than any preset says, so that nothing else can explain it.
+  const auto alone_s = [](double batch) { return 0.1 + 0.01 * batch; };
+  std::vector<MeasuredPoint> measured;
+  for (const Point& p : points)
+    if (p.config.comm.ranks == 1)
+      measured.push_back(
+          {.point = &p,
+           .step_s = alone_s(static_cast<double>(p.config.batch.global))});
+  for (const Point& p : points) {
+    const PointForecast f = what_if(p, "hgx-h200", measured);
+    const auto batch = static_cast<double>(p.config.batch.global);
+    const auto ranks = static_cast<double>(p.config.comm.ranks);
+    // 48 MB over NVLink are nothing beside this.
+    EXPECT_NEAR(f.step_s / alone_s(batch / ranks), 1, 0.1) << p.id;
+    EXPECT_NE(f.from.find("measured"), std::string::npos);
+    EXPECT_LT(what_if(p, "hgx-h200").step_s, 0.01 * f.step_s);
+  }
+}
+
+TEST(Jobs, TheFirstSeedOfEachPointComesBeforeTheSecondOfAny) {
+  const StudyRecipe recipe = parse_study(
+      "[study]\nmeasure = \"train\"\n[grid]\nbatch.global = [20, 40]\n"
+      "train.seed = [1, 2]\n",
+      "s.toml");
+  std::vector<Job> jobs;
+  for (Point& p : points_of(recipe)) jobs.push_back({.point = std::move(p)});
+  std::vector<std::int64_t> seeds, batches;
+  for (const std::size_t i : order_of_round(jobs, 1)) {
+    seeds.push_back(jobs[i].point.config.train.seed);
+    batches.push_back(jobs[i].point.config.batch.global);
+  }
+  EXPECT_EQ(seeds, (std::vector<std::int64_t>{1, 1, 2, 2}));
+  EXPECT_EQ(batches, (std::vector<std::int64_t>{20, 40, 20, 40}));
 }
 
 TEST(Child, EndsWithItsDeadlineAndTellsItsLastWords) {

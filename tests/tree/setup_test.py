@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 import tree
@@ -61,10 +60,8 @@ class SetUp(unittest.TestCase):
         first = self.set_up("study", "train")
         self.assertEqual(first.returncode, 0, first.stderr)
         self.assertIn("requirements-torch.txt", first.stderr)
-        begin = time.monotonic()
         second = self.set_up("study", "train")
         self.assertEqual((second.returncode, second.stderr), (0, ""))
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_changed_pin_is_installed_again(self):
         self.set_up("study", "train")
