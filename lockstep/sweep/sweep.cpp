@@ -317,10 +317,22 @@ void verify_points(Lab& lab, const StudyState& state) {
   }
 }
 
+// What ran elsewhere stays as it ran, whatever there is room for here.
+void keep_what_ran(std::vector<Point>& points, const StudyState& state) {
+  for (Point& p : points) {
+    const auto known = std::ranges::find(state.points, p.id, &PointState::id);
+    if (known == state.points.end() || known->runs.empty()) continue;
+    for (const PointMode mode : {PointMode::timed, PointMode::train,
+                                 PointMode::emulated, PointMode::correctness})
+      if (known->mode == word(mode)) p.mode = mode, p.why = known->why;
+  }
+}
+
 // One word now is better than a failure of every point.
-void check_devices(const std::vector<Point>& points, const Room& room) {
-  const auto needs_gpu = std::ranges::count_if(points, [](const Point& p) {
-    return p.config.train.device != "cpu" && p.mode != PointMode::predicted;
+void check_devices(const std::vector<Job>& jobs, const Room& room) {
+  const auto needs_gpu = std::ranges::count_if(jobs, [](const Job& job) {
+    return job.point.config.train.device != "cpu" && !job.over() &&
+           job.point.mode != PointMode::predicted;
   });
   if (needs_gpu > 0 && room.gpus == 0)
     throw Error(Fault::device, "train.device",
@@ -344,8 +356,9 @@ SweepEnd sweep(StudyFolder& folder, const SweepOrder& order) {
       });
   const Room room = room_here();
   place_points(points, lab.recipe.study, room, predicts);
-  check_devices(points, room);
+  keep_what_ran(points, state);
   lab.jobs = jobs_of(std::move(points), state, folder.path(), lab.recipe.study);
+  check_devices(lab.jobs, room);
   queue(lab, state);
   const SweepEnd end = run_rounds(lab);
   if (end == SweepEnd::finished) {

@@ -15,6 +15,20 @@ struct Passed {
   at::Tensor output, input, residual, weight, bias, mean, var, batches;
 };
 
+// With a residual our kernel takes the cut from its bf16 output, which rounds
+// what lies within 1/64 under 6 up to it; so does this.
+at::Tensor activated(const at::Tensor& normed, const at::Tensor& residual,
+                     Activation activation) {
+  if (activation == Activation::none)
+    return residual.defined() ? normed + residual : normed;
+  const double cap = activation == Activation::relu6 ? 6 : 1e30;
+  const at::Tensor z = residual.defined() ? normed + residual : normed;
+  const at::Tensor seen =
+      residual.defined() ? z.to(at::kBFloat16).to(at::kDouble) : z;
+  const at::Tensor passes = seen.gt(0).logical_and(seen.lt(cap));
+  return at::where(passes, z, z.clamp(0, cap).detach());
+}
+
 Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
             Activation activation, bool ours) {
   const auto option =
@@ -37,7 +51,9 @@ Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
   const at::Tensor x = place(x0);
   const at::Tensor r = r0.defined() ? place(r0) : at::Tensor();
   EXPECT_EQ(has_norm_kernel(layer_of(*norm), x, r), ours);
-  const at::Tensor y = norm_activation(norm, x, activation, [&] { return r; });
+  const at::Tensor y =
+      ours ? norm_activation(norm, x, activation, [&] { return r; })
+           : activated(norm->forward(x), r, activation);
   y.backward(place(g).detach());
   return {y,
           x.grad(),
@@ -63,15 +79,12 @@ void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
   EXPECT_LT(distance(ours.mean, theirs.mean), 1e-5);
   EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
   EXPECT_EQ(ours.batches.item<std::int64_t>(), 1);
-  // With a residual the cut is taken from the output, where bf16 rounds what
-  // lies within 1/64 under 6 up to it: their gradients are lost.
-  const double bound =
-      residual && activation == Activation::relu6 ? 4e-2 : 2e-2;
-  EXPECT_LT(distance(ours.weight, theirs.weight), bound);
-  EXPECT_LT(distance(ours.bias, theirs.bias), bound);
-  EXPECT_LT(distance(ours.input, theirs.input), bound);
+  // Outputs that round to another side of the cut move single gradients.
+  EXPECT_LT(distance(ours.weight, theirs.weight), 2e-2);
+  EXPECT_LT(distance(ours.bias, theirs.bias), 2e-2);
+  EXPECT_LT(distance(ours.input, theirs.input), 2e-2);
   if (residual) {
-    EXPECT_LT(distance(ours.residual, theirs.residual), bound);
+    EXPECT_LT(distance(ours.residual, theirs.residual), 2e-2);
   }
 }
 

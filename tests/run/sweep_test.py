@@ -2,12 +2,14 @@
 """A whole study with the real program: killed (-9) at random moments it repeats
 nothing; two sweeps on one folder refuse each other; a moved folder goes on."""
 import json
+import os
 import random
 import shutil
+import subprocess
 import time
 import unittest
 
-from running import Folder, kill, lockstep, start, wait_for
+from running import BIN, Folder, kill, lockstep, start, wait_for
 
 STUDY = """
 [study]
@@ -157,6 +159,21 @@ model.kind = "resnet34"
         self.study = moved
         self.finish()
         self.check_complete(points=4, repeats=2)
+
+    def test_what_ran_stays_measured_where_there_is_less_room(self):
+        self.recipe.write_text(STUDY + """
+[grid]
+batch.global = 12
+comm.ranks = [1, 2]
+""")
+        self.assertEqual(lockstep("sweep", self.recipe, "--out", self.study).returncode, 0)
+        before = [e["event"] for e in events(self.study)]
+        one = min(os.sched_getaffinity(0))
+        again = subprocess.run([BIN, "sweep", "--resume", self.study, "--predict-missing"],
+                               preexec_fn=lambda: os.sched_setaffinity(0, {one}),
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual([e["event"] for e in events(self.study)], before)
 
 
 if __name__ == "__main__":

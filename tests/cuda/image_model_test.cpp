@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole image models in bf16 through our kernels. Reference: fp64 on the CPU.
+// How far bf16 may be from it is not guessed: LibTorch's own bf16 says.
+#include <gtest/gtest.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/types.h>
+
+#include <optional>
+
+#include "lockstep/comm/thread_group.h"
+#include "lockstep/measure/recorder.h"
+#include "lockstep/model/model.h"
+#include "lockstep/optim/flat_params.h"
+#include "lockstep/strategy/pass.h"
+#include "tests/cuda/gpu.h"
+
+namespace lockstep {
+namespace {
+
+using Grads = std::vector<at::Tensor>;
+
+Model seeded(const ModelConfig& config) {
+  torch::manual_seed(5);
+  Model model = make_model(config);
+  const at::NoGradGuard no_grad;
+  for (at::Tensor p : model.module->parameters())
+    p.copy_(p.to(at::kBFloat16).to(at::kFloat));
+  model.module->train();
+  // What dropout leaves out is another choice on each device.
+  for (const auto& part : model.module->modules())
+    if (auto* dropout = part->as<torch::nn::DropoutImpl>())
+      dropout->options.p(0);
+  return model;
+}
+
+Grads grads_of(const Model& model) {
+  Grads out;
+  for (const at::Tensor& p : model.module->parameters())
+    out.push_back(p.grad().detach().cpu());
+  return out;
+}
+
+// LibTorch's operations, in fp64 or under bf16's autocast.
+Grads plain(const ModelConfig& config, const at::Tensor& x, const at::Tensor& y,
+            bool bf16) {
+  const Model model = seeded(config);
+  const auto place = bf16 ? at::TensorOptions(at::kCUDA).dtype(at::kFloat)
+                          : at::TensorOptions(at::kCPU).dtype(at::kDouble);
+  model.module->to(place.device(), place.dtype().toScalarType());
+  at::Tensor logits;
+  {
+    const std::optional<Autocast> cast =
+        bf16 ? std::optional<Autocast>(std::in_place) : std::nullopt;
+    logits = model.forward(x.to(place));
+  }
+  const at::Tensor targets = y.to(place.device());
+  loss_of(bf16 ? logits.to(at::kFloat) : logits, targets, 0).backward();
+  return grads_of(model);
+}
+
+// As strategies run it.
+Grads ours(const ModelConfig& config, const at::Tensor& x,
+           const at::Tensor& y) {
+  Grads out;
+  run_ranks(1, {}, [&](Group& group) {
+    RunConfig run;
+    run.model = config;
+    run.train.precision = Precision::bf16;
+    run.train.channels_last = true;
+    const auto device = open_device("cuda");
+    Model model = seeded(config);
+    model.module->to(device->torch());
+    for (at::Tensor& p : model.module->parameters())
+      if (p.dim() == 4)
+        p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
+    FlatParams params(*model.module);
+    params.cast_to_half();
+    Recorder recorder(0, device->time_source(), {.record = false});
+    StepOutcome outcome;
+    const PassRoot root =
+        forward_pass({run, model, params, *device, group, recorder},
+                     to_device({x, y, x.size(0)}, device->torch(), run.train),
+                     x.size(0), outcome);
+    root.backward();
+    params.settle_grads();
+    out = grads_of(model);
+  });
+  return out;
+}
+
+void compare(const ModelConfig& config, at::IntArrayRef sizes) {
+  gpu();
+  const at::Tensor x = random(sizes);
+  const at::Tensor y = at::randint(10, {sizes[0]}, at::kLong);
+  const Grads exact = plain(config, x, y, false);
+  const Grads bf16 = plain(config, x, y, true);
+  const Grads got = ours(config, x, y);
+  const auto names = seeded(config).module->named_parameters();
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    // bf16 has nothing to say of a gradient that is lost in its rounding, such
+    // as that of a bias before another normalisation.
+    const double expected = distance(bf16[i], exact[i]);
+    if (!(expected < 0.5)) continue;
+    ++compared;
+    EXPECT_LT(distance(got[i], exact[i]), 1.5 * expected + 0.01)
+        << names[i].key();
+  }
+  EXPECT_GT(compared, 0u);
+}
+
+TEST(ImageModelsOnGpu, AreAsNearToFp64AsLibTorchsBf16) {
+  compare({.kind = ModelKind::resnet18, .classes = 10}, {16, 3, 32, 32});
+  compare({.kind = ModelKind::resnet18, .classes = 10, .zero_gamma = true},
+          {16, 3, 32, 32});
+  compare({.kind = ModelKind::mobilenet_v2, .classes = 10}, {8, 3, 96, 96});
+}
+
+}  // namespace
+}  // namespace lockstep
