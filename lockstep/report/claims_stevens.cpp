@@ -139,7 +139,8 @@ Claim bytes_moved(const Study& study) {
       "at batch 20)";
   const ClaimPoints many = spread_of(study, "linear").many;
   for (const StudyPoint* p : many) {
-    if (p->strategy != "data_parallel" || p->bytes_a_step <= 0) continue;
+    // A predicted point sent nothing.
+    if (p->strategy != "data_parallel" || !(p->bytes_a_step > 0)) continue;
     const double twice = p->bytes_a_step / static_cast<double>(p->ranks - 1);
     return judged(
         source, claim,
@@ -163,7 +164,7 @@ Claim time_by_bytes(const Study& study) {
   for (const StudyPoint* p : s.many) {
     const StudyPoint* one = at(s.one, 1, p->global_batch);
     if (p->ranks != 2 || p->origin != Origin::measured ||
-        p->bytes_a_step <= 0 || one == nullptr)
+        !(p->bytes_a_step > 0) || one == nullptr)
       continue;
     bytes.push_back(p->bytes_a_step * p->epoch_s / p->step.value);
     seconds.push_back(p->epoch_s);

@@ -191,8 +191,24 @@ std::string cheaper(const StudyPoint& p, double piece_s, const char* what) {
       format_seconds(p.epoch_s * (1 - piece_s / p.step.value)));
 }
 
-std::string what_would_change(const Study& study, const StudyPoint& p,
-                              const Points& points) {
+// The fastest of more devices than were measured, where it was predicted.
+std::string predicted_beyond(const Study& study, const StudyPoint& p,
+                             std::int64_t most_ranks) {
+  const StudyPoint* best = nullptr;
+  for (const StudyPoint& other : study.points)
+    if (other.model == p.model && other.origin == Origin::predicted &&
+        other.ranks > most_ranks && other.epoch_s > 0 &&
+        (!best || other.epoch_s < best->epoch_s))
+      best = &other;
+  if (!best) return "";
+  return fmt::format(
+      " Of the predicted ones {} with {} is the fastest: {} an epoch, {:.2f} "
+      "times as fast.",
+      place(*best), best->strategy, format_seconds(best->epoch_s),
+      p.epoch_s / best->epoch_s);
+}
+
+std::string what_would_change(const Study& study, const StudyPoint& p) {
   std::string out;
   if (p.pieces.exposed_comm_s > 0.03 * p.step.value)
     out += cheaper(p, p.pieces.exposed_comm_s, "Exposed communication");
@@ -201,9 +217,10 @@ std::string what_would_change(const Study& study, const StudyPoint& p,
   if (p.pieces.wait_s > 0.03 * p.step.value)
     out += cheaper(p, p.pieces.wait_s, "Waiting for the slowest rank");
   std::int64_t most_ranks = 1, largest = 0;
-  for (const std::size_t i : points) {
-    most_ranks = std::max(most_ranks, study.points[i].ranks);
-    largest = std::max(largest, study.points[i].per_rank);
+  for (const StudyPoint& other : study.points) {
+    if (other.model != p.model || !counts(other)) continue;
+    most_ranks = std::max(most_ranks, other.ranks);
+    largest = std::max(largest, other.per_rank);
   }
   if (p.per_rank == largest)
     out += fmt::format(
@@ -211,6 +228,7 @@ std::string what_would_change(const Study& study, const StudyPoint& p,
         "faster still.",
         largest);
   out += fmt::format(" Nothing beyond {} was measured.", devices(most_ranks));
+  out += predicted_beyond(study, p, most_ranks);
   out += std::isfinite(p.best_val_accuracy)
              ? " A goal other than epoch time and accuracy, such as money, may "
                "change it too (`lockstep advise`)."
@@ -264,7 +282,7 @@ std::vector<StudyAnswer> answers_of(const Study& study,
     out.push_back({model, choice, sentence(study, p),
                    how_sure(study, p, from.points),
                    why(study, scaling, choice, from.by_accuracy),
-                   what_would_change(study, p, from.points)});
+                   what_would_change(study, p)});
   }
   return out;
 }
