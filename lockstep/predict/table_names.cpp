@@ -100,10 +100,19 @@ std::string link_generation(const TableRow& row, const std::string& link) {
   return "pcie?";
 }
 
+// Between nodes with a network card a GPU or two: DGX A100 the least of four
+// published clusters (128 GPUs; two nodes reach 188 to 238 GB/s), DGX-1V half
+// of 48 GB/s. Others may have any network.
+double least_between(const std::string& host) {
+  if (has(host, "|DGX A100")) return 45e9;
+  return has(host, "|DGX-1V") ? 24e9 : 0;
+}
+
 // Half of the bus bandwidth that nccl-tests shows at large messages (presets
 // nvlink1-mesh to nvswitch-b200). A part of a mesh has fewer wires. Hosts
 // without NVLink differ too much.
 double least_bandwidth(const TableFacts& f) {
+  if (f.nodes > 1) return least_between(f.host);
   constexpr double kPartOfMesh = 0.3;
   const bool mesh = f.link == "nvlink-mesh";
   if (f.link != "nvswitch" && !mesh) return 0;
@@ -170,13 +179,13 @@ void name_facts(const TableRow& row, TableFacts& f) {
   f.comm = row.comm;
   f.link = row.nodes > 1 ? "multi-node" : row.link_class;
   f.generation = link_generation(row, f.link);
-  f.least_bytes_per_s = least_bandwidth(f);
   f.gpu = row.gpu;
   const bool bridge = has(row.interconnect, "+ NVLink bridge") ||
                       has(row.interconnect, "NVLink bridge pair (");
   f.host = row.gpu + "|" + host_name(row.interconnect) +
            (bridge ? "+bridge" : "") + (row.nodes > 1 ? "|multi" : "");
   f.size = size_name(row.gpus, row.nodes);
+  f.least_bytes_per_s = least_bandwidth(f);
   f.half = begins_with_any(row.precision, {"FP16", "AMP", "BF16"});
   f.servers = has(row.comm, "PS)") || has(row.comm, "parameter server");
   f.reduces_in_node = has(row.comm, "replicated");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lockstep/predict/table_model.h"
+#include "lockstep/predict/timeline.h"
 
 namespace lockstep {
 namespace {
@@ -14,11 +15,13 @@ using Facts = const TableFacts&;
 
 double one(Facts) { return 1; }
 double doublings(Facts f) { return std::log2(static_cast<double>(f.gpus)); }
+// All wait for the slowest: so many standard deviations after the mean.
+double slowest(Facts f) { return expected_max_normal(f.gpus); }
 double node_doublings(Facts f) {
   return std::log2(static_cast<double>(f.nodes));
 }
 double half(Facts f) { return f.half ? 1 : 0; }
-double half_doublings(Facts f) { return half(f) * doublings(f); }
+double half_slowest(Facts f) { return half(f) * slowest(f); }
 // Of 100 ms a step for each doubling.
 double launches(Facts f) {
   return doublings(f) * 0.1 / (f.step_s / std::min(1.0, f.batch_ratio));
@@ -52,6 +55,7 @@ std::string work(Facts f) { return f.model + "|" + f.software; }
 std::string work_precision(Facts f) {
   return work(f) + (f.half ? "|half" : "|full");
 }
+std::string release(Facts f) { return f.release; }
 std::string release_size(Facts f) { return f.release + "|" + f.size; }
 std::string released_work(Facts f) { return f.model + "|" + f.release; }
 std::string released_work_size(Facts f) {
@@ -74,7 +78,7 @@ constexpr auto kLaunches = Cause::latency;
 
 constexpr const char* kLn = "ln";
 constexpr const char* kShare = "share of a step";
-constexpr const char* kPerDoubling = "share of a step a doubling";
+constexpr const char* kJitter = "standard deviation of a step";
 constexpr const char* kTenths = "100 ms a doubling";
 
 // Widths: leave-out validation, docs/numbers.md.
@@ -98,34 +102,33 @@ constexpr std::array kTerms = {
     TableTerm{"bytes.built", kLink, kLn, 0.2, kMessages, built, one},
     TableTerm{"bytes.software", kLink, kLn, 0.38, kMessages, software, one},
     TableTerm{"bytes.comm", kLink, kLn, 0.45, kMessages, comm, one},
+    TableTerm{"bytes.release", kLink, kLn, 0.2, kMessages, release, one},
     TableTerm{"bytes.half", kLink, kLn, 30, kMessages, all, half},
     TableTerm{"bytes.half.work", kLink, kLn, 0.25, kMessages, work, half},
     TableTerm{"bytes.half.built", kLink, kLn, 0.15, kMessages, built, half},
-    TableTerm{"straggle", kLoss, kPerDoubling, 1, kWaits, all, doublings},
-    TableTerm{"straggle.software", kLoss, kPerDoubling, 0.009, kWaits, software,
-              doublings},
-    TableTerm{"straggle.work", kLoss, kPerDoubling, 0.018, kWaits, work,
-              doublings},
-    TableTerm{"straggle.released", kLoss, kPerDoubling, 0.013, kWaits,
-              released_work, doublings},
-    TableTerm{"straggle.precision", kLoss, kPerDoubling, 0.009, kWaits,
-              work_precision, doublings},
-    TableTerm{"straggle.half_norm", kLoss, kPerDoubling, 0.24, kWaits,
-              slow_half_norm, doublings},
+    TableTerm{"straggle", kLoss, kJitter, 2, kWaits, all, slowest},
+    TableTerm{"straggle.software", kLoss, kJitter, 0.019, kWaits, software,
+              slowest},
+    TableTerm{"straggle.work", kLoss, kJitter, 0.038, kWaits, work, slowest},
+    TableTerm{"straggle.released", kLoss, kJitter, 0.027, kWaits, released_work,
+              slowest},
+    TableTerm{"straggle.precision", kLoss, kJitter, 0.019, kWaits,
+              work_precision, slowest},
+    TableTerm{"straggle.half_norm", kLoss, kJitter, 0.5, kWaits, slow_half_norm,
+              slowest},
     TableTerm{"straggle.released.size", kLoss, kShare, 0.018, kWaits,
               released_work_size, one},
     TableTerm{"straggle.release.size", kLoss, kShare, 0.01, kWaits,
               release_size, one},
-    TableTerm{"straggle.built", kLoss, kPerDoubling, 0.012, kWaits, built,
-              doublings},
-    TableTerm{"straggle.built.precision", kLoss, kPerDoubling, 0.006, kWaits,
-              built_precision, doublings},
+    TableTerm{"straggle.built", kLoss, kJitter, 0.025, kWaits, built, slowest},
+    TableTerm{"straggle.built.precision", kLoss, kJitter, 0.0125, kWaits,
+              built_precision, slowest},
     TableTerm{"straggle.built.size", kLoss, kShare, 0.012, kWaits,
               built_released_size, one},
-    TableTerm{"straggle.half", kLoss, kPerDoubling, 0.01, kWaits, software,
-              half_doublings},
-    TableTerm{"straggle.half_norm.host", kLoss, kPerDoubling, 0.15, kWaits,
-              slow_half_norm_host, doublings},
+    TableTerm{"straggle.half", kLoss, kJitter, 0.021, kWaits, software,
+              half_slowest},
+    TableTerm{"straggle.half_norm.host", kLoss, kJitter, 0.3, kWaits,
+              slow_half_norm_host, slowest},
     TableTerm{"parallel", kLoss, kShare, 1, kWaits, all, one},
     TableTerm{"parallel.software", kLoss, kShare, 0.014, kWaits, software, one},
     TableTerm{"parallel.work", kLoss, kShare, 0.015, kWaits, work, one},

@@ -106,6 +106,7 @@ std::string json_text(const std::string& command,
   Json out = {
       {"schema", 1}, {"command", command}, {"held_back_by", Json::object()}};
   out["epochs"] = epochs_json(epochs);
+  out["repeats"] = errors_json(validations.front().rows);
   for (const TableValidation& v : validations)
     out["held_back_by"][std::string(word(v.together))] = {
         {"lockstep", json_of(score(v.rows), true)},
@@ -139,7 +140,9 @@ void write_validation(const std::filesystem::path& folder,
         folder / ("predicted_by_" + short_word(v) + ".svg"),
         scatter_svg(v.rows, "held back by " + std::string(word(v.together))));
   }
-  write_file(folder / "README.md", text + epochs_section(epochs));
+  write_file(
+      folder / "README.md",
+      text + errors_section(validations.front().rows) + epochs_section(epochs));
 }
 
 }  // namespace lockstep

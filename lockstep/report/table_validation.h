@@ -27,6 +27,11 @@ Json epochs_json(const EpochValidation& validation);
 std::string epochs_csv(const EpochValidation& validation);
 std::string epochs_section(const EpochValidation& validation);  // Markdown
 
+// Which rows carry the error, and what a second source makes of the same rows
+// (error_breakdown.cpp).
+Json errors_json(const std::vector<HeldBack>& rows);
+std::string errors_section(const std::vector<HeldBack>& rows);  // Markdown
+
 // Writes validation.json, validation.csv, epochs.csv, README.md and
 // predicted_*.svg into `folder`, which is made. `command` made them.
 void write_validation(const std::filesystem::path& folder,

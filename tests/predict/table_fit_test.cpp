@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-#include "lockstep/predict/table_validate.h"
+#include "lockstep/predict/table_repeats.h"
+#include "lockstep/predict/timeline.h"
 
 namespace lockstep {
 namespace {
@@ -81,6 +82,23 @@ TEST(TableFit, AFaultyRowPullsLittle) {
   EXPECT_LT(mean_error(rows, fit_table(measured(faulty))), 0.06);
 }
 
+// Nothing to send, steps that differ by 3 %: what is lost is the wait for the
+// slowest, which 256 GPUs feel only twice as much as 8.
+TEST(TableFit, StragglersGrowAsTheSlowestOfNDoes) {
+  std::vector<TableRow> rows;
+  for (const TableRow& known : world()) {
+    TableRow row = known;
+    row.params = 1e3;
+    row.efficiency = 1 / (1 + 0.03 * expected_max_normal(row.gpus));
+    rows.push_back(row);
+  }
+  const TableConstants constants = fit_table(measured(rows));
+  TableRow large = rows.front();
+  large.gpus = 256;
+  EXPECT_NEAR(forecast(facts_of(large), constants).efficiency,
+              1 / (1 + 0.03 * expected_max_normal(256)), 0.015);
+}
+
 TEST(TableFit, TheDataFileSaysWhatWasFitted) {
   const auto rows = measured(world());
   const TableConstants constants = fit_table(rows);
@@ -116,6 +134,28 @@ TEST(TableValidate, TheSpreadIsTheOneThatCoversNineRowsOfTen) {
   const double factor = calibrated_spread(rows);
   for (HeldBack& r : rows) r.spread = factor * r.scale + 1e-12;
   EXPECT_NEAR(score(rows).coverage, 0.9, 0.011);
+}
+
+HeldBack held(const std::string& source, double measured, double batch) {
+  HeldBack out;
+  out.row = row_of(0, 0, 4);
+  out.row.source = source;
+  out.row.batch_per_gpu = batch;
+  out.measured = measured;
+  return out;
+}
+
+TEST(TableRepeats, AnotherSourceStandsInForAPrediction) {
+  const std::vector<HeldBack> rows = {held("a", 0.5, 100), held("b", 0.8, 100),
+                                      held("c", 0.2, 64), held("a", 0.6, 100)};
+  const auto alike = repeated(rows, Repeats::configuration);
+  ASSERT_EQ(alike.size(), 4u);
+  EXPECT_NEAR(alike[0].elsewhere, std::sqrt(0.8 * 0.2), 1e-12);
+  EXPECT_NEAR(alike[1].elsewhere, 0.5, 1e-12);  // of 0.2, 0.5, 0.6
+  const auto same = repeated(rows, Repeats::machine);
+  ASSERT_EQ(same.size(), 3u);                  // nobody else has batch 64
+  EXPECT_NEAR(same[0].elsewhere, 0.8, 1e-12);  // not its own source's 0.6
+  EXPECT_NEAR(same[1].elsewhere, std::sqrt(0.5 * 0.6), 1e-12);
 }
 
 TEST(TableValidate, ScoresAreOfTheValue) {

@@ -106,6 +106,21 @@ TEST(TableNames, HostsAreFoundInFreeText) {
   EXPECT_EQ(host_name("something else"), "something else");
 }
 
+TEST(TableNames, ADgxHasANetworkEvenWhereTheTableDoesNotSayWhich) {
+  const auto least = [](const std::string& gpus_and_nodes,
+                        const std::string& interconnect) {
+    return facts_of(first_row("gpus,nodes,metric,value_at_1_gpu,gpu,ic_class,"
+                              "interconnect\n" +
+                              gpus_and_nodes + ",images/s,100,A100-SXM4 80GB," +
+                              "nvswitch," + interconnect + "\n"))
+        .least_bytes_per_s;
+  };
+  const std::string dgx = "NVSwitch (DGX A100) ; fabric not stated";
+  EXPECT_DOUBLE_EQ(least("16,2", dgx), 45e9);
+  EXPECT_DOUBLE_EQ(least("8,1", dgx), 115e9);
+  EXPECT_DOUBLE_EQ(least("16,2", "25 Gbit/s Ethernet between"), 0);
+}
+
 // VGG16's first dense layer has 102.76 of its 138 million parameters.
 TEST(TableFacts, AServerSendsItsLargestTensorToEveryWorker) {
   const auto moved = [](const std::string& model, const std::string& comm) {
