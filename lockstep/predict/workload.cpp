@@ -106,6 +106,8 @@ Workload with_steps(const Workload& work, std::span<const SeenStep> seen) {
     }
     p.batches.push_back(s.batch);
     p.step_s.push_back(s.step_s);
+    if (const auto& m = work.profile.memory_bytes; !m.empty())
+      p.memory_bytes.push_back(mix(m[at.low], m[at.low + 1], at));
   }
   p.optimizer_s = std::min(p.optimizer_s, std::ranges::min(p.step_s) / 2);
   return make_workload(std::move(p), /*estimated=*/false);

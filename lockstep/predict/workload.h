@@ -44,7 +44,7 @@ struct SeenStep {
 };
 
 // `work` with the steps as they were seen, at two or more batch sizes in rising
-// order: each layer keeps its share of the step.
+// order: each layer keeps its share of the step, memory is as it was.
 Workload with_steps(const Workload& work, std::span<const SeenStep> seen);
 
 // `batch` may be a fraction: a mean over uneven shares.

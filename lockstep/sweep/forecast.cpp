@@ -70,13 +70,16 @@ Cluster cluster_for(const Point& point, const std::string& hardware) {
 }
 
 // Steps of one rank that differ from the point in batch, ranks and strategy
-// alone; by batch, the first of a kind.
+// alone; by batch, the first of a kind. A step of several passes, or of batches
+// that change, says nothing of a pass at its batch.
 std::vector<SeenStep> steps_alone(const RunConfig& wanted,
                                   std::span<const MeasuredPoint> measured) {
   std::map<std::int64_t, double> by_batch;
   for (const MeasuredPoint& m : measured) {
     RunConfig like = m.point->config;
-    if (like.comm.ranks > 1) continue;
+    if (like.comm.ranks > 1 || like.batch.accumulate > 1 ||
+        like.batch.mode != BatchMode::fixed)
+      continue;
     const std::int64_t batch = global_batch_of(like);
     like.batch = wanted.batch, like.comm = wanted.comm;
     like.strategy = wanted.strategy, like.optim.lr = wanted.optim.lr;

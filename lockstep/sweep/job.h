@@ -16,7 +16,7 @@ namespace lockstep {
 
 struct Job {
   Point point;
-  std::vector<RunTimes> times = {};  // timed, emulated: of each finished run
+  std::vector<RunTimes> times = {};  // of each finished run that was timed
   int runs = 0;                      // finished
   double seconds = 0;                // of all finished runs
   bool failed = false, settled = false, predicted = false;

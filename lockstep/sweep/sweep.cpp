@@ -269,12 +269,17 @@ SweepEnd run_rounds(Lab& lab) {
 // From the measured points; where those do not reach, from the hardware named.
 void predict_missing(Lab& lab) {
   std::vector<MeasuredPoint> measured;
-  for (const Job& job : lab.jobs)
-    if (!job.times.empty() && !job.times.front().full_s.empty())
-      measured.push_back({.point = &job.point,
-                          .step_s = pool(job.times).median_step_s,
-                          .epoch_s = pool(job.times).epoch_s,
-                          .epoch_samples = job.times.front().epoch_samples});
+  for (const Job& job : lab.jobs) {
+    // An emulated link's time is a prediction itself.
+    if (job.point.mode == PointMode::emulated || job.times.empty() ||
+        job.times.front().full_s.empty())
+      continue;
+    const PooledTimes p = pool(job.times);
+    measured.push_back({.point = &job.point,
+                        .step_s = p.median_step_s,
+                        .epoch_s = p.epoch_s,
+                        .epoch_samples = job.times.front().epoch_samples});
+  }
   const StudyFit fit(measured);
   const std::string& hardware = lab.order.hardware.empty()
                                     ? lab.recipe.study.hardware

@@ -193,6 +193,19 @@ TEST(Sweep, PointsBeyondTheMachineArePredictedWhenAsked) {
   EXPECT_EQ(state.points[1].predicted["from"], "a guess at this machine");
 }
 
+TEST(Sweep, WhatIsPredictedRestsOnNothingEmulated) {
+  const Place place;
+  StudyFolder folder = place.create(
+      "[study]\nwarmup_steps = 2\ntimed_steps = 6\n[strategy]\nkind = \"ddp\"\n"
+      "[comm]\nlink = \"nvlink2\"\n[grid]\nbatch.global = 10000\n"
+      "comm.kind = [\"threads\", \"emulated\"]\ncomm.ranks = [1, 4096]\n");
+  EXPECT_EQ(place.run(folder, {.predict_missing = true}), SweepEnd::finished);
+  const StudyState state = place.state();
+  EXPECT_EQ(state.points[3].mode, "emulated");
+  EXPECT_EQ(state.points[3].runs.size(), 3u);
+  EXPECT_EQ(state.points[1].predicted["from"], "a guess at this machine");
+}
+
 TEST(Sweep, WithoutBeingAskedTheyAreRunButNotTimed) {
   const Place place;
   StudyFolder folder = place.create(
@@ -255,7 +268,28 @@ TEST(WhatIf, TakesOneDeviceAsMeasuredAndTheLinksOfThePreset) {
     // 48 MB over NVLink are nothing beside this.
     EXPECT_NEAR(f.step_s / alone_s(batch / ranks), 1, 0.1) << p.id;
     EXPECT_NE(f.from.find("measured"), std::string::npos);
-    EXPECT_LT(what_if(p, "hgx-h200").step_s, 0.01 * f.step_s);
+    const PointForecast preset = what_if(p, "hgx-h200");
+    EXPECT_LT(preset.step_s, 0.01 * f.step_s);
+    EXPECT_TRUE(f.memory_known);
+    EXPECT_NEAR(f.memory_bytes / preset.memory_bytes, 1, 1e-9);
+  }
+}
+
+TEST(WhatIf, TakesNoStepOfSeveralPassesForOne) {
+  const StudyRecipe recipe = parse_study(
+      "[model]\nkind = \"linear\"\n[train]\ndevice = \"cuda\"\n"
+      "[strategy]\nkind = \"ddp\"\n[batch]\naccumulate = 4\n[grid]\n"
+      "batch.global = [20, 40, 80]\ncomm.ranks = [1, 2]\n",
+      "s.toml");
+  const std::vector<Point> points = points_of(recipe);
+  std::vector<MeasuredPoint> measured;
+  for (const Point& p : points)
+    if (p.config.comm.ranks == 1)
+      measured.push_back({.point = &p, .step_s = 1});
+  for (const Point& p : points) {
+    const PointForecast f = what_if(p, "hgx-h200", measured);
+    EXPECT_EQ(f.from, "hgx-h200");
+    EXPECT_EQ(f.step_s, what_if(p, "hgx-h200").step_s);
   }
 }
 
