@@ -48,10 +48,11 @@ struct Buffer {
 };
 
 at::Tensor make(std::int64_t samples, const std::vector<std::int64_t>& shape,
-                at::ScalarType type) {
+                at::ScalarType type, bool pinned) {
   std::vector<std::int64_t> sizes = {samples};
   sizes.insert(sizes.end(), shape.begin(), shape.end());
-  return at::empty(sizes, at::TensorOptions().dtype(type));
+  return at::empty(sizes,
+                   at::TensorOptions().dtype(type).pinned_memory(pinned));
 }
 
 // A batch on its way: `next` samples were taken by workers, `left` are not
@@ -96,9 +97,9 @@ struct Loader::State {
     for (const Buffer& kept : pool)
       if (kept.free()) return kept;
     const SampleShape& shape = dataset.shape();
-    pool.push_back(
-        {make(largest, shape.input, shape.tokens ? at::kLong : at::kFloat),
-         make(largest, shape.target, at::kLong)});
+    pool.push_back({make(largest, shape.input,
+                         shape.tokens ? at::kLong : at::kFloat, options.pinned),
+                    make(largest, shape.target, at::kLong, options.pinned)});
     return pool.back();
   }
 

@@ -29,6 +29,9 @@ struct LoaderOptions {
   std::int64_t workers = 0;
   std::uint64_t seed = 0;  // with the sample's index: seed of its augmentation
   std::int64_t ahead = 3;  // batches read before they are asked for
+  // In memory that a GPU copies from by itself. Whoever starts such a copy
+  // keeps the batch until it is over.
+  bool pinned = false;
 };
 
 class Loader {

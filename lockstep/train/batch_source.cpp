@@ -42,13 +42,15 @@ BatchSource::BatchSource(const Session& s)
     : resident_(s.resident),
       share_(share_of_epoch(s)),
       steps_(steps_left(s.data.train->size(), s.batch.size.global, s.at.done)),
-      passes_(static_cast<std::size_t>(s.batch.size.passes)) {
+      passes_(static_cast<std::size_t>(s.batch.size.passes)),
+      uploads_(s.device.torch(), s.config.train) {
   if (resident_ != nullptr)
     order_ = resident_->index(share_.samples);
   else
-    loader_.emplace(
-        *s.data.train, share_,
-        LoaderOptions{.workers = s.config.data.workers, .seed = epoch_seed(s)});
+    loader_.emplace(*s.data.train, share_,
+                    LoaderOptions{.workers = s.config.data.workers,
+                                  .seed = epoch_seed(s),
+                                  .pinned = s.device.torch().is_cuda()});
 }
 
 Batch BatchSource::next() {

@@ -7,6 +7,7 @@
 
 #include "lockstep/data/loader.h"
 #include "lockstep/train/session.h"
+#include "lockstep/train/uploads.h"
 
 namespace lockstep {
 
@@ -20,6 +21,8 @@ class BatchSource {
   // The next pass's samples: on the CPU from the loader, on the device from a
   // resident set.
   Batch next();
+  // The same on the device.
+  Batch upload(Batch batch) { return uploads_.move(std::move(batch)); }
 
  private:
   Resident* resident_;
@@ -30,6 +33,7 @@ class BatchSource {
   std::size_t passes_, batch_ = 0;
   std::int64_t sample_ = 0;
   std::optional<Loader> loader_;
+  Uploads uploads_;
 };
 
 }  // namespace lockstep

@@ -8,7 +8,6 @@
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/progress.h"
-#include "lockstep/strategy/pass.h"
 #include "lockstep/train/adaptive_batch.h"
 #include "lockstep/train/batch_source.h"
 #include "lockstep/train/checkpoint.h"
@@ -115,12 +114,11 @@ Loaded load_step(const Session& s, BatchSource& source) {
   return out;
 }
 
-StepOutcome train_step(Session& s, std::vector<Batch> passes,
-                       std::int64_t global_samples, bool last,
-                       GradNorms* norms) {
+StepOutcome train_step(Session& s, BatchSource& source,
+                       std::vector<Batch> passes, std::int64_t global_samples,
+                       bool last, GradNorms* norms) {
   s.recorder.cut(Span::data);
-  for (Batch& batch : passes)
-    batch = to_device(batch, s.device.torch(), s.config.train);
+  for (Batch& batch : passes) batch = source.upload(std::move(batch));
   s.recorder.cut(Span::copy);
   s.lr = learning_rate_at(
       s.config.optim, {.epoch = epochs_behind(s),
@@ -167,7 +165,7 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
     if (s.group.size() == 1)
       loaded.passes = in_halves(std::move(loaded.passes));
   }
-  logs.steps.add(train_step(s, std::move(loaded.passes),
+  logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
