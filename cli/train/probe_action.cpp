@@ -15,6 +15,7 @@
 #include "lockstep/core/error.h"
 #include "lockstep/device/memory.h"
 #include "lockstep/hardware/presets.h"
+#include "lockstep/hardware/topology.h"
 #include "lockstep/report/probe_table.h"
 #include "lockstep/train/probe.h"
 
@@ -85,6 +86,7 @@ int run_probe(const ProbeAsked& asked) {
   const std::unique_ptr<Device> device = open_device(asked.device);
   out.cluster.device = probe_device(*device);
   out.host = device->info();
+  if (!device->torch().is_cpu()) out.pairs = probe_pairs(pairs_here());
   validate(out.cluster);
   if (!asked.out.empty()) {
     write_json(asked.out, to_json(out));

@@ -180,6 +180,16 @@ Json to_json(const Link& link) {
 
 }  // namespace
 
+Json to_json(const DevicePair& p) {
+  return {{"a", p.a},
+          {"b", p.b},
+          {"path", p.path},
+          {"p2p", p.p2p},
+          {"shared", p.shared},
+          {"bytes_per_s", p.bytes_per_s},
+          {"latency_s", p.latency_s}};
+}
+
 Hardware hardware_from_json(const Json& json, const Place& place) {
   ObjectReader o(json, "", place);
   check_schema(o, place);
@@ -221,14 +231,7 @@ Json to_json(const Hardware& hardware) {
   if (c.inside) out["inside"] = to_json(*c.inside);
   if (c.between) out["between"] = to_json(*c.between);
   Json pairs = Json::array();
-  for (const DevicePair& p : hardware.pairs)
-    pairs.push_back({{"a", p.a},
-                     {"b", p.b},
-                     {"path", p.path},
-                     {"p2p", p.p2p},
-                     {"shared", p.shared},
-                     {"bytes_per_s", p.bytes_per_s},
-                     {"latency_s", p.latency_s}});
+  for (const DevicePair& p : hardware.pairs) pairs.push_back(to_json(p));
   out["pairs"] = std::move(pairs);
   out["host"] = hardware.host;
   return out;

@@ -26,6 +26,8 @@ struct DevicePair {
   double bytes_per_s = 0, latency_s = 0;  // 0: not measured
 };
 
+Json to_json(const DevicePair& pair);
+
 struct Hardware {
   Cluster cluster;
   std::vector<DevicePair> pairs = {};

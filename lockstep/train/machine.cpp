@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "lockstep/device/device.h"
+#include "lockstep/hardware/topology.h"
 
 namespace lockstep {
 
@@ -15,12 +16,16 @@ Json machine_json(Device& device) {
   uname(&system);
   const auto pages = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES));
   const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
-  return Json{{"schema", 1},
-              {"host", system.nodename},
-              {"system", std::string(system.sysname) + " " + system.release},
-              {"cores", std::thread::hardware_concurrency()},
-              {"memory_bytes", pages * page},
-              {"device", device.info()}};
+  Json out{{"schema", 1},
+           {"host", system.nodename},
+           {"system", std::string(system.sysname) + " " + system.release},
+           {"cores", std::thread::hardware_concurrency()},
+           {"memory_bytes", pages * page},
+           {"device", device.info()}};
+  if (device.torch().is_cpu()) return out;
+  Json& pairs = out["pairs"] = Json::array();
+  for (const DevicePair& pair : pairs_here()) pairs.push_back(to_json(pair));
+  return out;
 }
 
 }  // namespace lockstep

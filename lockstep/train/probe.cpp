@@ -2,6 +2,7 @@
 #include "lockstep/train/probe.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,9 +22,11 @@ constexpr double kProbeSpread = 0.15;
 constexpr double kEach_s = 0.25;  // time spent on a figure
 constexpr int kLeast = 5, kMost = 1000;
 
-constexpr std::int64_t kCpuSide = 1024, kGpuSide = 8192;         // of a matrix
-constexpr std::int64_t kCpuCopy = 64 << 20, kGpuCopy = 1 << 30;  // bytes
-constexpr int kTiny = 100;  // smallest operations timed together
+constexpr std::int64_t kCpuSide = 1024, kGpuSide = 8192;  // of a matrix
+constexpr std::int64_t kCpuCopy = 64 << 20, kGpuCopy = 1 << 30,
+                       kPairCopy = 256 << 20;  // bytes
+constexpr int kTiny = 100;   // smallest operations timed together
+constexpr int kCopies = 20;  // timed between two GPUs
 
 constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
 constexpr double kBytesEach = 128e6;  // sent for a point of a curve
@@ -85,6 +88,26 @@ double launch_s(Device& device) {
          kTiny;
 }
 
+// Seconds of a copy from one GPU to another.
+double copy_s(const DevicePair& pair, std::int64_t bytes) {
+  const auto on = [&](int index) {
+    return at::TensorOptions().dtype(at::kByte).device(
+        at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+  };
+  const at::Tensor from = at::ones({bytes}, on(pair.a));
+  at::Tensor to = at::zeros({bytes}, on(pair.b));
+  const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
+  std::vector<double> times;
+  for (int i = 0; i < 2 + kCopies; ++i) {
+    const double begin = now_s();
+    to.copy_(from, /*non_blocking=*/true);
+    for (const at::Tensor& t : {from, to})
+      gpus.synchronizeDevice(t.device().index());
+    if (i >= 2) times.push_back(now_s() - begin);
+  }
+  return median(times);
+}
+
 // Rank 0's view; it is what every rank is told.
 double transfer_s(Group& group, const Call& call, int count) {
   std::vector<double> times;
@@ -144,6 +167,14 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
     }
   }
   return out;
+}
+
+std::vector<DevicePair> probe_pairs(std::vector<DevicePair> pairs) {
+  for (DevicePair& pair : pairs) {
+    pair.latency_s = copy_s(pair, 4);
+    pair.bytes_per_s = static_cast<double>(kPairCopy) / copy_s(pair, kPairCopy);
+  }
+  return pairs;
 }
 
 bool on_one_host(Group& group) {

@@ -8,6 +8,7 @@
 #include "lockstep/comm/group.h"
 #include "lockstep/device/device.h"
 #include "lockstep/hardware/device_spec.h"
+#include "lockstep/hardware/hardware_file.h"
 #include "lockstep/hardware/link.h"
 
 namespace lockstep {
@@ -22,6 +23,9 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device);
 
 // Those curves as a link of a hardware file.
 Link measured_link(std::vector<LinkCurve> curves, bool one_host);
+
+// Each pair with the rate and the latency of copies from one to the other.
+std::vector<DevicePair> probe_pairs(std::vector<DevicePair> pairs);
 
 // Collective. Whether all ranks are on one host.
 bool on_one_host(Group& group);
