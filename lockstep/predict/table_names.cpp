@@ -109,14 +109,17 @@ double least_between(const std::string& host) {
 }
 
 // Half of the bus bandwidth that nccl-tests shows at large messages (presets
-// nvlink1-mesh to nvswitch-b200). A part of a mesh has fewer wires. Hosts
-// without NVLink differ too much.
+// nvlink1-mesh to nvswitch-b200, PCIe with peer-to-peer). A part of a mesh has
+// fewer wires. Hosts without peer-to-peer differ too much.
 double least_bandwidth(const TableFacts& f) {
   if (f.nodes > 1) return least_between(f.host);
   constexpr double kPartOfMesh = 0.3;
   const bool mesh = f.link == "nvlink-mesh";
-  if (f.link != "nvswitch" && !mesh) return 0;
-  for (const auto& [name, bytes_per_s] : {std::pair{"nv1", 32e9},
+  if (f.link != "nvswitch" && f.link != "pcie-p2p" && !mesh) return 0;
+  for (const auto& [name, bytes_per_s] : {std::pair{"PCIe3", 5e9},
+                                          {"PCIe4", 10e9},
+                                          {"PCIe5", 14e9},
+                                          {"nv1", 32e9},
                                           {"nv2", 62e9},
                                           {"nv3", 115e9},
                                           {"nv4", 230e9},
