@@ -59,6 +59,8 @@ at::Tensor Buckets::values(std::size_t bucket) const {
 }
 
 void Buckets::arm() {
+  // A backward that was given up on left some behind.
+  next_ = 0;
   for (Range& range : ranges_) range.missing = range.num_params;
   arrived_.assign(arrived_.size(), false);
   armed_ = true;

@@ -75,6 +75,8 @@ std::string cannot_capture(const StrategyContext& context) {
   const RunConfig& config = context.config;
   const int ranks = context.group.size();
   if (config.train.graph == GraphUse::off) return "train.graph is off";
+  if (const std::string why = context.device.cannot_capture(); !why.empty())
+    return why;
   if (config.optim.kind == OptimKind::lars ||
       config.optim.kind == OptimKind::lamb)
     return "lars and lamb are not captured";
@@ -84,7 +86,7 @@ std::string cannot_capture(const StrategyContext& context) {
     return "a synchronised BatchNorm sends within a pass";
   if (config.measure.hold_every > 0 && ranks > 1)
     return "measure.hold_every sends at other moments in some steps";
-  return context.device.cannot_capture();
+  return {};
 }
 
 StepGraph::StepGraph(const StrategyContext& context, PieceMaker make)
