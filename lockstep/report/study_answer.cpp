@@ -47,10 +47,15 @@ Candidates candidates_of(const Study& study, const std::string& model) {
   return out;
 }
 
+const StudyPoint& fastest_of(const Study& study, const Points& points) {
+  return study.points[*std::ranges::min_element(
+      points, {}, [&](std::size_t i) { return study.points[i].epoch_s; })];
+}
+
 // Fewest devices, then the smallest batch, among the nearly fastest.
 std::size_t choice_of(const Study& study, const Points& points) {
   const auto epoch = [&](std::size_t i) { return study.points[i].epoch_s; };
-  const double fastest = epoch(*std::ranges::min_element(points, {}, epoch));
+  const double fastest = fastest_of(study, points).epoch_s;
   std::optional<std::size_t> best;
   const auto rank = [&](std::size_t i) {
     const StudyPoint& p = study.points[i];
@@ -168,14 +173,28 @@ Found step_from(const std::vector<ScalingSeries>& scaling, std::size_t point) {
   return {};
 }
 
+// The choice need not be the fastest: who reads the table asks.
+std::string nearly_fastest(const Study& study, const StudyPoint& choice,
+                           const Points& points) {
+  const StudyPoint& fastest = fastest_of(study, points);
+  if (!(fastest.epoch_s < choice.epoch_s)) return "";
+  return fmt::format(
+      " The fastest is {}, {} an epoch; within {:.0f} % of it {} better.",
+      place(fastest), format_seconds(fastest.epoch_s),
+      100 * (kNearlyAsFastEpoch - 1),
+      choice.ranks < fastest.ranks ? "fewer devices are"
+                                   : "a smaller batch is");
+}
+
 std::string why(const Study& study, const std::vector<ScalingSeries>& scaling,
-                std::size_t choice, bool by_accuracy) {
+                std::size_t choice, const Candidates& from) {
   Found found = step_at(scaling, choice);
   if (!found.step) found = step_from(scaling, choice);
   std::string out =
       found.step ? verdict_words(study, *found.series, *found.step)
                  : "Speed-up is not known: no two device counts share a batch.";
-  if (by_accuracy)
+  out += nearly_fastest(study, study.points[choice], from.points);
+  if (from.by_accuracy)
     out += fmt::format(
         " Configurations whose best accuracy is more than {:.0f} points below "
         "the best were not considered.",
@@ -279,10 +298,9 @@ std::vector<StudyAnswer> answers_of(const Study& study,
     if (from.points.empty()) continue;
     const std::size_t choice = choice_of(study, from.points);
     const StudyPoint& p = study.points[choice];
-    out.push_back({model, choice, sentence(study, p),
-                   how_sure(study, p, from.points),
-                   why(study, scaling, choice, from.by_accuracy),
-                   what_would_change(study, p)});
+    out.push_back(
+        {model, choice, sentence(study, p), how_sure(study, p, from.points),
+         why(study, scaling, choice, from), what_would_change(study, p)});
   }
   return out;
 }

@@ -44,6 +44,15 @@ class Report(unittest.TestCase):
         self.assertIn(answer["sentence"], text)
         self.assertIn(f"**{answer['sentence']}**", self.report(study, "--markdown").stdout)
 
+    def test_a_choice_that_is_not_the_fastest_names_the_fastest(self):
+        for name, step_s, chosen in (("near", 0.0102, 40), ("far", 0.012, 80)):
+            runs = self.at / name / "runs"
+            made_run(runs / "40" / "1", strategy="single", per_rank=40, step_s=step_s)
+            made_run(runs / "80" / "1", strategy="single", per_rank=80, step_s=0.02)
+            answer = json.loads(self.report(runs.parent, "--json").stdout)["answers"][0]
+            self.assertIn(f"train on 1 device, batch {chosen}.", answer["sentence"])
+            self.assertEqual("The fastest is 1 device, batch 80" in answer["why"], chosen == 40, answer)
+
     def test_speed_ups_and_the_bend_are_those_put_in(self):
         study = made_study(self.at / "study", steps=120)
         document = json.loads(self.report(study, "--json").stdout)
