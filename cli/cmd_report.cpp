@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep report STUDY|RUN...: what runs measured and what follows from it,
-// on the screen, as CSV, JSON, Markdown or one HTML page.
+// lockstep report STUDY|RUN...|PROFILE: what runs measured and what follows
+// from it, or layers against their floor, on the screen, as CSV, JSON, Markdown
+// or one HTML page.
 #include <cstdio>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/report_profile.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/file.h"
 #include "lockstep/report/markdown.h"
@@ -18,6 +20,7 @@ namespace {
 
 struct Asked {
   std::vector<std::string> runs;
+  ProfileReportAsked profile;
   std::string html;
   bool markdown = false;
   Format format = Format::text;
@@ -25,7 +28,14 @@ struct Asked {
 
 void check(const Asked& asked) {
   if (asked.runs.empty())
-    throw Error(Fault::config, "report", "needs a study or a run folder");
+    throw Error(Fault::config, "report",
+                "needs a study, a run folder or a profile");
+  const bool profile = is_profile(asked.runs[0]);
+  if (profile && asked.runs.size() > 1)
+    throw Error(Fault::config, asked.runs[1], "one profile at a time");
+  if (!profile && asked.profile.any())
+    throw Error(Fault::config, "report",
+                "--device, --hardware and --recipe go with a profile");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
                 "one of --markdown, --csv and --json at a time");
@@ -46,8 +56,24 @@ void write_page(const std::string& file, const Json& document) {
   std::fprintf(stderr, "# page: %s\n", file.c_str());
 }
 
+int run_profile(const Asked& asked) {
+  const ProfileReport report = report_profile(asked.runs[0], asked.profile);
+  if (!asked.html.empty()) write_page(asked.html, report.document);
+  if (asked.format == Format::json)
+    std::printf("%s\n", report.document.dump(2).c_str());
+  else if (asked.markdown)
+    std::printf("%s\n%s", to_markdown(report.table).c_str(),
+                report.words.c_str());
+  else
+    print(report.table, asked.format);
+  if (asked.format == Format::text && !asked.markdown)
+    std::fputs(report.words.c_str(), stdout);
+  return 0;
+}
+
 int run(const Asked& asked) {
   check(asked);
+  if (is_profile(asked.runs[0])) return run_profile(asked);
   if (is_one_run(asked)) {
     std::fputs(to_text(read_run(asked.runs[0])).c_str(), stdout);
     return 0;
@@ -76,9 +102,18 @@ int run(const Asked& asked) {
 
 std::function<int()> report(Options& options) {
   auto asked = std::make_shared<Asked>();
-  options.list("runs", asked->runs, "study folders or run folders");
+  options.list("runs", asked->runs,
+               "study folders, run folders, or a profile (.json)");
   options.value("--html", asked->html,
                 "write a page with figures to this file");
+  options.value("--device", asked->profile.device,
+                "a profile's floor: this preset's peaks; default: the "
+                "profile's own device");
+  options.value("--hardware", asked->profile.hardware,
+                "a profile's floor: peaks that `lockstep probe` measured");
+  options.value("--recipe", asked->profile.recipe,
+                "the model of a profile, where its sizes are not the default "
+                "ones");
   options.flag("--markdown", asked->markdown, "print Markdown");
   options.format(asked->format);
   return [asked] { return run(*asked); };

@@ -283,9 +283,53 @@ const Figures = (() => {
       layout: { xaxis: { type: "log", title: { text: "measured time per epoch (s)" } }, yaxis: { type: "log", title: { text: "predicted time per epoch (s)" } } } };
   }
 
+  // Layers that multiply, under what the device allows at their FLOPs a byte.
+  function roofline(doc) {
+    const peak = doc.peak_flops, rate = doc.memory_bytes_per_s, ridge = peak / rate;
+    const layers = doc.rows.filter((r) => r.flops > 0 && r.step_s > 0 && r.layer !== "step");
+    if (!layers.length) return null;
+    const x = layers.map((r) => r.flops / r.bytes), types = uniq(layers.map((r) => r.type));
+    const ends = [Math.min(...x, ridge) / 2, Math.max(...x, ridge) * 2], grey = dark ? "#c9ced4" : "#333";
+    const ceiling = (name, from, to, dash) => ({ type: "scatter", mode: "lines", name, x: [from, to], y: [from, to].map((i) => Math.min(peak, i * rate) / 1e12),
+      line: { color: grey, width: 2, dash }, hoverinfo: "skip" });
+    const most = Math.max(...layers.map((r) => r.step_s)), near = layers.reduce((a, b) => (a.share >= b.share ? a : b));
+    return {
+      title: "Roofline", wide: true,
+      caption: `A dot a layer, larger the longer it takes in a step. What multiplies nothing is in the bars below only.`,
+      alt: `Achieved FLOP/s over FLOPs a byte of ${layers.length} layers under the ceilings of ${doc.device}. Nearest to its floor: ${near.layer}, ` +
+        `${(100 * near.share).toFixed(0)} %.`,
+      traces: [ceiling(`memory, ${(rate / 1e12).toPrecision(3)} TB/s`, ends[0], ridge, "dash"), ceiling(`${doc.precision}, ${(peak / 1e12).toPrecision(3)} TFLOP/s`, ridge, ends[1], "solid"),
+        ...types.map((type, i) => {
+          const some = layers.filter((r) => r.type === type);
+          return { type: "scatter", mode: "markers", name: type, x: some.map((r) => r.flops / r.bytes), y: some.map((r) => r.flops_per_s / 1e12),
+            marker: { symbol: SYMBOLS[i % SYMBOLS.length], color: soft(i, 0.7), line: { color: colour(i), width: 1 }, size: some.map((r) => 7 + 15 * Math.sqrt(r.step_s / most)) },
+            text: some.map((r) => `${r.layer}: ${seconds(r.step_s)}, floor ${seconds(r.floor_s)}, bound by ${r.bound}`),
+            hovertemplate: "%{text}<br>%{x:.3g} FLOP a byte, %{y:.3g} TFLOP/s<extra></extra>" };
+        })],
+      layout: { xaxis: { type: "log", title: { text: "arithmetic intensity (FLOP a byte)" }, dtick: 1, tickformat: "~g" },
+        yaxis: { type: "log", title: { text: "achieved (TFLOP/s)" }, dtick: 1, tickformat: "~g" } } };
+  }
+
+  function floorBars(doc) {
+    const rows = doc.rows.filter((r) => r.layer !== "step"), x = rows.map((r) => r.layer), far = rows.reduce((a, b) => (a.step_s - a.floor_s >= b.step_s - b.floor_s ? a : b));
+    const bars = (name, y, i, shape) => ({ type: "bar", name, x, y: y.map((s) => 1e6 * s), marker: { color: colour(i),
+      pattern: { shape, fillmode: "overlay", fgcolor: dark ? "#12161b" : "#fff", size: 7, solidity: 0.25 } },
+      text: rows.map((r) => `${seconds(r.step_s)}, floor ${seconds(r.floor_s)}` + (r.bound ? `, bound by ${r.bound}` : "")), textposition: "none",
+      hovertemplate: "%{x}: %{text}<extra></extra>" });
+    const by = (bound) => rows.map((r) => (r.bound === bound ? r.floor_s : 0));
+    return {
+      title: "Time in a step and its floor, layer by layer", wide: true, tall: true,
+      caption: "Forward and backward. A bar reaches the time in a step; its filled foot is the floor, by what bounds it.",
+      alt: `Bars of time in a step and floor of ${rows.length} rows. Most time above its floor: ${far.layer}, ${seconds(far.step_s - far.floor_s)}.`,
+      traces: [bars("floor: compute", by("compute"), 0, ""), bars("floor: memory", by("memory"), 2, "."),
+        bars("above the floor", rows.map((r) => Math.max(0, r.step_s - (r.floor_s || 0))), 1, "/")],
+      layout: { barmode: "stack", xaxis: { type: "category", tickangle: -60, tickfont: { size: 10 } }, yaxis: { title: { text: "time per step (µs)" } } } };
+  }
+
   // Everything, by section.
   function all(doc, isDark) {
     dark = isDark;
+    if (doc.verb === "floor") return [{ heading: "Measured against the floor", figures: [roofline(doc), floorBars(doc)].filter(Boolean) }];
     const models = uniq(doc.points.map((p) => p.model)).sort();
     const sections = models.map((model) => ({ heading: models.length > 1 ? model : "What was measured", figures: [
       epochTime(doc, model), heat(doc, model), stepBars(doc, model), scaling(doc, model, "weak", "speedup"), scaling(doc, model, "weak", "efficiency"),

@@ -32,7 +32,8 @@
     list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));
     list("machine", doc.machines.length ? doc.machines : ["not recorded"]);
     $("reproduce").querySelector("pre").textContent = doc.commands.join("\n") || "The runs do not say how they were started.";
-    $("made").textContent = `Made ${doc.made_utc} by lockstep ${doc.version} from ${doc.rows.length} runs.`;
+    $("made").textContent = `Made ${doc.made_utc} by lockstep ${doc.version} from ${doc.rows.length} ${doc.rows_title ? "rows" : "runs"}.`;
+    if (doc.rows_title) $("everything").querySelector("h2").textContent = doc.rows_title;
   }
 
   function baseLayout(dark, narrow) {
@@ -59,7 +60,7 @@
       old.forEach((plot) => Plotly.purge(plot));
       $("figures").replaceChildren(...sections.map((s) => make("section", {}, make("h2", {}, s.heading),
         make("div", { className: "grid" }, ...s.figures.map((f) => make("figure", { className: f.wide ? "wide" : "" },
-          make("h3", {}, f.title), make("figcaption", {}, f.caption), make("div", { className: "plot" })))))));
+          make("h3", {}, f.title), make("figcaption", {}, f.caption), make("div", { className: f.tall ? "plot tall" : "plot" })))))));
     }
     const places = $("figures").querySelectorAll(".plot");
     sections.flatMap((s) => s.figures).forEach((f, i) => {

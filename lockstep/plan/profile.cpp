@@ -24,7 +24,9 @@ Precision read_precision(const ObjectReader& o) {
               "'" + text + "' is none of the words", "fp32, tf32 or bf16");
 }
 
-const char* word_of(Precision precision) {
+}  // namespace
+
+const char* word(Precision precision) {
   switch (precision) {
     case Precision::fp32:
       return "fp32";
@@ -35,6 +37,8 @@ const char* word_of(Precision precision) {
   }
   return "fp32";
 }
+
+namespace {
 
 std::vector<std::int64_t> read_wholes(const ObjectReader& o,
                                       const std::string& key) {
@@ -206,7 +210,7 @@ Json to_json(const Profile& p) {
               {"model", p.model},
               {"device", p.device},
               {"software", p.software},
-              {"precision", word_of(p.precision)},
+              {"precision", word(p.precision)},
               {"batches", p.batches},
               {"step_s", p.step_s},
               {"optimizer_s", p.optimizer_s},

@@ -52,6 +52,9 @@ struct Profile {
   std::vector<double> memory_bytes = {};
 };
 
+// "fp32", "tf32" or "bf16".
+const char* word(Precision precision);
+
 // Throws Error{Fault::config}: fewer than two batch sizes, lists of another
 // length, a parameter of no layer, a negative or absurd time.
 void validate(const Profile& profile, const std::string& name);

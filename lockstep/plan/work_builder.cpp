@@ -126,13 +126,13 @@ Value WorkBuilder::average_pool(const Value& x, const std::string& name) {
 Value WorkBuilder::linear(const Value& x, const std::string& name,
                           const LinearSize& size) {
   const std::int64_t in = x.shape.back();
-  row(x, name, size.type, with_last(x.shape, size.out));
+  row(x, name, size.type, with_last(x.shape, size.out)).shares = size.shared;
   multiply_adds(
       x, static_cast<double>(numel(x.shape)) * static_cast<double>(size.out));
   const auto or_else = [&](const std::string& text, const char* end) {
     return text.empty() ? name + end : text;
   };
-  if (!size.shared)
+  if (size.shared.empty())
     param(or_else(size.weight, ".weight"),
           size.in_first ? Shape{in, size.out} : Shape{size.out, in});
   if (size.bias) param(or_else(size.bias_name, ".bias"), {size.out});

@@ -45,7 +45,7 @@ class WorkBuilder {
     bool in_first = false;
     // Parameter names; empty: name.weight and name.bias.
     std::string weight = {}, bias_name = {};
-    bool shared = false;  // uses a weight that another row has counted
+    std::string shared = {};  // the row whose weight it uses once more
   };
   // Over the last dimension.
   Value linear(const Value& x, const std::string& name, const LinearSize& size);

@@ -37,7 +37,8 @@ WorkPlan plan_gpt(const ModelConfig& config) {
   for (std::int64_t i = 0; i < config.layers; ++i)
     x = block(b, x, "transformer.h." + std::to_string(i), config);
   x = b.layer_norm(x, "transformer.ln_f");
-  b.linear(x, "lm_head", {.out = config.vocab, .bias = false, .shared = true});
+  b.linear(x, "lm_head",
+           {.out = config.vocab, .bias = false, .shared = "transformer.wte"});
   return b.finish();
 }
 

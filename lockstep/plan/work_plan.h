@@ -36,6 +36,7 @@ struct LayerWork {
                      // and "Attention" are functions
   Shape output;      // of one sample
   std::int64_t params = 0;
+  std::string shares = {};  // the row whose weight it uses once more, or none
   std::int64_t buffer_numel = 0;  // running statistics
   // Of one sample. Multiplications and additions of convolutions, fully
   // connected layers and attention, a multiply-add counts two; element-wise

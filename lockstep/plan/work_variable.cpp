@@ -21,8 +21,9 @@ Value block(WorkBuilder& b, const Value& x, std::int64_t i,
 Value extra(WorkBuilder& b, Value x, const VariableSize& size) {
   for (std::int64_t rows = size.extra_rows; rows > 0; rows -= size.width) {
     const std::int64_t out = std::min(rows, size.width);
+    const std::string last = "blocks." + std::to_string(size.layers - 1);
     const Value y =
-        b.linear(x, "extra", {.out = out, .bias = false, .shared = true});
+        b.linear(x, "extra", {.out = out, .bias = false, .shared = last});
     if (out < size.width)
       x = b.move(x, "extra.cat", "Concat", {size.width});
     else

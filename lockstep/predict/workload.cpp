@@ -34,7 +34,8 @@ double mix(double a, double b, const Between& at) {
   return std::max({a + at.share * slope, at.least * a, 0.0});
 }
 
-// Timing each layer costs time itself: their sum may not exceed the step.
+}  // namespace
+
 double fit_to_step(const Profile& p, std::size_t b) {
   double layers = 0;
   for (const ProfileLayer& l : p.layers)
@@ -42,6 +43,8 @@ double fit_to_step(const Profile& p, std::size_t b) {
   const double room = std::max(p.step_s[b] - p.optimizer_s, 0.0);
   return layers > room && layers > 0 ? room / layers : 1;
 }
+
+namespace {
 
 PassTime pass_of(const Profile& p, std::size_t b) {
   const double scale = fit_to_step(p, b);

@@ -37,6 +37,10 @@ constexpr double kProfileSpread = 0.03;
 
 Workload make_workload(Profile profile, bool estimated);
 
+// Timing each layer costs time itself: their sum may not exceed the step. What
+// the layers' times at a batch (a position in `batches`) are multiplied by.
+double fit_to_step(const Profile& profile, std::size_t batch);
+
 // A step that one device was seen to take at a batch size.
 struct SeenStep {
   std::int64_t batch = 0;
