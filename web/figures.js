@@ -283,6 +283,9 @@ const Figures = (() => {
       layout: { xaxis: { type: "log", title: { text: "measured time per epoch (s)" } }, yaxis: { type: "log", title: { text: "predicted time per epoch (s)" } } } };
   }
 
+  // Ticks of a logarithmic axis: 1, 2, 5 where it is short.
+  const decades = (values) => ({ tickformat: "~g", dtick: Math.max(...values) < 100 * Math.min(...values) ? "D2" : 1 });
+
   // Layers that multiply, under what the device allows at their FLOPs a byte.
   function roofline(doc) {
     const peak = doc.peak_flops, rate = doc.memory_bytes_per_s, ridge = peak / rate;
@@ -306,13 +309,13 @@ const Figures = (() => {
             text: some.map((r) => `${r.layer}: ${seconds(r.step_s)}, floor ${seconds(r.floor_s)}, bound by ${r.bound}`),
             hovertemplate: "%{text}<br>%{x:.3g} FLOP a byte, %{y:.3g} TFLOP/s<extra></extra>" };
         })],
-      layout: { xaxis: { type: "log", title: { text: "arithmetic intensity (FLOP a byte)" }, dtick: 1, tickformat: "~g" },
-        yaxis: { type: "log", title: { text: "achieved (TFLOP/s)" }, dtick: 1, tickformat: "~g" } } };
+      layout: { xaxis: { type: "log", title: { text: "arithmetic intensity (FLOP a byte)" }, ...decades(ends) },
+        yaxis: { type: "log", title: { text: "achieved (TFLOP/s)" }, ...decades(layers.map((r) => r.flops_per_s).concat(peak)) } } };
   }
 
   function floorBars(doc) {
     const rows = doc.rows.filter((r) => r.layer !== "step"), x = rows.map((r) => r.layer), far = rows.reduce((a, b) => (a.step_s - a.floor_s >= b.step_s - b.floor_s ? a : b));
-    const bars = (name, y, i, shape) => ({ type: "bar", name, x, y: y.map((s) => 1e6 * s), marker: { color: colour(i),
+    const bars = (name, y, i, shape) => ({ type: "bar", name, x, y: y.map((s) => 1e3 * s), marker: { color: colour(i),
       pattern: { shape, fillmode: "overlay", fgcolor: dark ? "#12161b" : "#fff", size: 7, solidity: 0.25 } },
       text: rows.map((r) => `${seconds(r.step_s)}, floor ${seconds(r.floor_s)}` + (r.bound ? `, bound by ${r.bound}` : "")), textposition: "none",
       hovertemplate: "%{x}: %{text}<extra></extra>" });
@@ -323,7 +326,7 @@ const Figures = (() => {
       alt: `Bars of time in a step and floor of ${rows.length} rows. Most time above its floor: ${far.layer}, ${seconds(far.step_s - far.floor_s)}.`,
       traces: [bars("floor: compute", by("compute"), 0, ""), bars("floor: memory", by("memory"), 2, "."),
         bars("above the floor", rows.map((r) => Math.max(0, r.step_s - (r.floor_s || 0))), 1, "/")],
-      layout: { barmode: "stack", xaxis: { type: "category", tickangle: -60, tickfont: { size: 10 } }, yaxis: { title: { text: "time per step (µs)" } } } };
+      layout: { barmode: "stack", xaxis: { type: "category", tickangle: -60, tickfont: { size: 10 }, dtick: Math.ceil(rows.length / 45) }, yaxis: { title: { text: "time per step (ms)" } } } };
   }
 
   // Everything, by section.

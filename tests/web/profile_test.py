@@ -44,7 +44,7 @@ class ProfilePage(unittest.TestCase):
             self.assertAlmostEqual(slope["y"][0] / slope["x"][0], 4.8)
             self.assertEqual(roof["y"], [989, 989])
             for i, row in enumerate(rows):
-                self.assertAlmostEqual(sum(t["y"][i] for t in bars), 1e6 * row["step_s"], 3)
+                self.assertAlmostEqual(sum(t["y"][i] for t in bars), 1e3 * row["step_s"], 6)
             self.assertIn(document["answers"][0]["sentence"],
                           chrome.evaluate("document.querySelector('.say').textContent"))
 
