@@ -18,7 +18,7 @@ flags+=(-fsanitize-ignorelist=tests/fuzz/ignore.txt)
 # The embedded data comes from a study build; only its sources are needed.
 cmake -S . -B "$out/study" -DLOCKSTEP_TRAIN=OFF -DLOCKSTEP_DEV=OFF >"$out/configure.log"
 sources=(lockstep/core/*.cpp lockstep/config/*.cpp lockstep/hardware/*.cpp lockstep/plan/profile.cpp
-         lockstep/predict/table_{row,facts,names,terms,model,interval,predict}.cpp lockstep/predict/verdict.cpp
+         lockstep/predict/table_{row,facts,names,terms,model,interval,predict}.cpp lockstep/predict/{verdict,timeline}.cpp
          "$out"/study/embedded/*.cpp)
 object_of() { echo "$out/$(tr / _ <<<"$1").o"; }
 # Built anew when anything it could depend on is newer: few files, no depfiles.
