@@ -2,6 +2,7 @@
 // lockstep sweep RECIPE, lockstep sweep --resume DIR: a whole study.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "lockstep/core/file.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/sweep_table.h"
+#include "lockstep/sweep/job.h"
 #include "lockstep/sweep/machine.h"
 #include "lockstep/sweep/sweep.h"
 
@@ -49,25 +51,24 @@ int dry_run(const Asked& asked) {
   const StudyRecipe study = load_study(recipe);
   std::vector<Point> points = points_of(study);
   place_points(points, study.study, room_here(), asked.predict_missing);
+  const auto on_gpus = std::ranges::count_if(points, needs_gpu);
   const std::string& hardware =
       asked.hardware.empty() ? study.study.hardware : asked.hardware;
   std::vector<DryPoint> rows;
   double total_s = 0;
   for (Point& p : points) {
     DryPoint row{.point = std::move(p)};
-    const PointMode mode = row.point.mode;
     row.forecast = what_if(row.point, hardware);
-    row.runs = mode == PointMode::predicted ? 0
-               : mode == PointMode::timed || mode == PointMode::emulated
-                   ? static_cast<int>(study.study.min_repeats)
-                   : 1;
+    row.runs = Job{.point = row.point}.runs_left(study.study);
     row.seconds = predicted_seconds(row.point, row.forecast, row.runs);
     total_s += row.seconds;
     rows.push_back(std::move(row));
   }
-  print(dry_run_table(rows), asked.format);
+  print(dry_run_table(rows), asked.format), std::fflush(stdout);
   fmt::print(stderr, "{} points, about {} (predicted); nothing was run\n",
              rows.size(), format_seconds(total_s));
+  if (on_gpus > 0 && room_here().gpus == 0)
+    fmt::print(stderr, "{} of them need a GPU, there is none here\n", on_gpus);
   return 0;
 }
 

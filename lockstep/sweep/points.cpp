@@ -203,6 +203,11 @@ void place_points(std::vector<Point>& points, const StudyConfig& study,
   }
 }
 
+bool needs_gpu(const Point& point) {
+  return point.config.train.device != "cpu" &&
+         point.mode != PointMode::predicted;
+}
+
 Json axes_of(const Point& point) {
   const RunConfig& c = point.config;
   const std::int64_t global = global_batch_of(c);

@@ -37,6 +37,9 @@ std::vector<Point> points_of(const StudyRecipe& recipe);
 void place_points(std::vector<Point>& points, const StudyConfig& study,
                   const Room& room, bool predict_missing);
 
+// Placed as it is, it runs on a GPU.
+bool needs_gpu(const Point& point);
+
 // model, strategy, ranks, global_batch, per_rank, seed, device, arm.
 Json axes_of(const Point& point);
 std::int64_t global_batch_of(const RunConfig& config);

@@ -335,13 +335,11 @@ void keep_what_ran(std::vector<Point>& points, const StudyState& state) {
 
 // One word now is better than a failure of every point.
 void check_devices(const std::vector<Job>& jobs, const Room& room) {
-  const auto needs_gpu = std::ranges::count_if(jobs, [](const Job& job) {
-    return job.point.config.train.device != "cpu" && !job.over() &&
-           job.point.mode != PointMode::predicted;
-  });
-  if (needs_gpu > 0 && room.gpus == 0)
+  const auto count = std::ranges::count_if(
+      jobs, [](const Job& job) { return !job.over() && needs_gpu(job.point); });
+  if (count > 0 && room.gpus == 0)
     throw Error(Fault::device, "train.device",
-                fmt::format("{} points need a GPU, there is none", needs_gpu),
+                fmt::format("{} points need a GPU, there is none", count),
                 "--predict-missing predicts them; `lockstep doctor` says what "
                 "is missing");
 }

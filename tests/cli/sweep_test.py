@@ -69,6 +69,14 @@ class DryRun(unittest.TestCase):
         self.assertIn("predicted", done.stderr)
         self.assertEqual(list(pathlib.Path(self.dir.name).iterdir()), [self.recipe])
 
+    def test_it_says_when_nothing_of_it_could_run_here(self):
+        rows = json.loads(self.sweep(RECIPE, "--json").stdout)["rows"]
+        if any(r["mode"] == "timed" for r in rows):
+            self.assertNotIn("need a GPU", self.sweep(RECIPE).stderr)
+        else:  # a machine without GPUs
+            self.assertIn(f"{len(rows)} of them need a GPU", self.sweep(RECIPE).stderr)
+        self.assertNotIn("need a GPU", self.sweep(RECIPE, "--predict-missing").stderr)
+
     def test_every_recipe_of_a_study_is_one(self):
         recipes = sorted((ROOT / "recipes").glob("study_*.toml"))
         self.assertGreaterEqual(len(recipes), 10)
