@@ -54,16 +54,17 @@ class Recording {
 
   // A capture that failed leaves the stream, the allocator and the last error
   // as it found them, so that work can go on without it.
-  void abandon() {
-    bool ended = false;
+  void abandon() noexcept {
     try {
       parts_.back()->graph.capture_end();
-      ended = true;
     } catch (const std::exception&) {
       // Expected: the recording is broken.
+      try {
+        c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
+      } catch (const std::exception&) {
+        // It had not begun, or had ended before what broke.
+      }
     }
-    if (!ended)
-      c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
     cudaGetLastError();
   }
 
@@ -100,8 +101,8 @@ std::vector<std::unique_ptr<Captured>> capture_graphs(
     at::cuda::MempoolId_t pool, c10::DeviceIndex device) {
   cuda_check(cudaDeviceSynchronize(), "synchronize");
   Recording recording(pool, device);
-  recording.begin();
   try {
+    recording.begin();
     work([&recording] { return recording.cut(); });
     return recording.end();
   } catch (const std::exception& e) {
