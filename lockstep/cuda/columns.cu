@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(1024)
   const float* from = room + static_cast<std::int64_t>(blockIdx.y) * columns;
   float sum = 0.f;
   if (column < columns)
-#pragma unroll 4
+#pragma unroll 8
     for (int part = group; part < parts; part += 32)
       sum += from[part * width + column];
   all[group][lane] = sum;

@@ -40,13 +40,14 @@ class Recording {
     return true;
   }
   std::vector<std::unique_ptr<Captured>> end() {
-    const bool idle = is_empty();
-    {
+    if (is_empty()) {
       Silent silent;
       const c10::WarningUtils::WarningHandlerGuard guard(&silent);
       parts_.back()->graph.capture_end();
+      parts_.pop_back();
+    } else {
+      parts_.back()->graph.capture_end();
     }
-    if (idle) parts_.pop_back();
     std::vector<std::unique_ptr<Captured>> out;
     for (auto& part : parts_) out.push_back(std::move(part));
     return out;

@@ -2,6 +2,7 @@
 #include "lockstep/cuda/layer_norm.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "lockstep/cuda/columns.h"
 #include "lockstep/cuda/cuda_check.h"
@@ -197,6 +198,22 @@ int backward_blocks(const LayerNormSizes& s) {
       std::clamp<std::int64_t>((s.rows + kWarps - 1) / kWarps, 1, kMaxBlocks));
 }
 
+// Kernels know when they are compiled how many times eight numbers a thread
+// holds.
+template <class Launch>
+void with_eights(const LayerNormSizes& s, const Launch& launch) {
+  switch ((s.width + 255) / 256) {
+    case 1:
+      return launch(std::integral_constant<int, 1>());
+    case 2:
+      return launch(std::integral_constant<int, 2>());
+    case 3:
+      return launch(std::integral_constant<int, 3>());
+    default:
+      return launch(std::integral_constant<int, 4>());
+  }
+}
+
 }  // namespace
 
 bool has_layer_norm_kernel(const LayerNormSizes& s) {
@@ -207,19 +224,10 @@ bool has_layer_norm_kernel(const LayerNormSizes& s) {
 void launch_layer_norm(const LayerNormSizes& s, const LayerNormForwardArgs& a,
                        cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((s.rows + kWarps - 1) / kWarps);
-  switch ((s.width + 255) / 256) {
-    case 1:
-      forward_kernel<1><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    case 2:
-      forward_kernel<2><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    case 3:
-      forward_kernel<3><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    default:
-      forward_kernel<4><<<blocks, kThreads, 0, stream>>>(s, a);
-  }
+  with_eights(s, [&](auto eights) {
+    forward_kernel<decltype(eights)::value>
+        <<<blocks, kThreads, 0, stream>>>(s, a);
+  });
   cuda_check(cudaGetLastError(), "layer normalisation");
 }
 
@@ -232,19 +240,10 @@ void launch_layer_norm_backward(const LayerNormSizes& s,
                                 cudaStream_t stream) {
   const int parts = backward_blocks(s);
   const auto blocks = static_cast<unsigned>(parts);
-  switch ((s.width + 255) / 256) {
-    case 1:
-      backward_kernel<1><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    case 2:
-      backward_kernel<2><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    case 3:
-      backward_kernel<3><<<blocks, kThreads, 0, stream>>>(s, a);
-      break;
-    default:
-      backward_kernel<4><<<blocks, kThreads, 0, stream>>>(s, a);
-  }
+  with_eights(s, [&](auto eights) {
+    backward_kernel<decltype(eights)::value>
+        <<<blocks, kThreads, 0, stream>>>(s, a);
+  });
   cuda_check(cudaGetLastError(), "layer normalisation's gradient");
   launch_fold(a.room, parts, s.width,
               {3, {a.weight_grad, a.bias_grad, a.branch_bias_grad}}, stream);

@@ -83,36 +83,7 @@ __global__ void __launch_bounds__(kThreads) loss_kernel(LossArgs a) {
   if (t == 0) *a.loss_sum = losses[0], *a.correct = rights[0];
 }
 
-// 32 columns a block; each of 32 groups of threads takes every 32nd row.
-__global__ void __launch_bounds__(kThreads)
-    column_sums_kernel(const float* x, std::int64_t rows, int columns,
-                       float* to) {
-  __shared__ float all[32][33];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int group = static_cast<int>(threadIdx.x) / 32;
-  const int column = static_cast<int>(blockIdx.x) * 32 + lane;
-  float sum = 0.f;
-  if (column < columns)
-#pragma unroll 8
-    for (std::int64_t row = group; row < rows; row += 32)
-      sum += x[row * columns + column];
-  all[group][lane] = sum;
-  __syncthreads();
-  if (group != 0 || column >= columns) return;
-  sum = 0.f;
-#pragma unroll
-  for (int g = 0; g < 32; ++g) sum += all[g][lane];
-  to[column] = sum;
-}
-
 }  // namespace
-
-void launch_column_sums(const float* x, std::int64_t rows, int columns,
-                        float* to, cudaStream_t stream) {
-  column_sums_kernel<<<static_cast<unsigned>((columns + 31) / 32), kThreads, 0,
-                       stream>>>(x, rows, columns, to);
-  cuda_check(cudaGetLastError(), "column sums");
-}
 
 void launch_loss(const LossArgs& args, cudaStream_t stream) {
   if (args.classes <= 32)

@@ -18,10 +18,6 @@ struct LossArgs {
   float* grad;  // [rows, classes]
 };
 
-// to[c] = sum over rows of x[row][c], in one order.
-void launch_column_sums(const float* x, std::int64_t rows, int columns,
-                        float* to, cudaStream_t stream);
-
 void launch_loss(const LossArgs& args, cudaStream_t stream);
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
+#include "lockstep/cuda/columns.h"
 #include "lockstep/cuda/loss.h"
 #include "lockstep/cuda/loss_kernel.h"
 #include "lockstep/cuda/tensor_args.h"
@@ -88,9 +89,9 @@ LossCount loss_on_gpu(const at::Tensor& logits, const at::Tensor& targets,
 }
 
 void column_sums_on_gpu(const at::Tensor& x, const at::Tensor& to) {
-  launch_column_sums(x.const_data_ptr<float>(), x.size(0),
-                     static_cast<int>(x.size(1)), to.data_ptr<float>(),
-                     stream_of(x));
+  launch_fold(x.const_data_ptr<float>(), static_cast<int>(x.size(0)),
+              static_cast<int>(x.size(1)), {1, {to.data_ptr<float>()}},
+              stream_of(x));
 }
 
 }  // namespace lockstep

@@ -15,11 +15,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using MaybeTensor = std::optional<at::Tensor>;
 
-// An argument that is undefined is not one to autograd.
-MaybeTensor maybe(const at::Tensor& t) {
-  return t.defined() ? MaybeTensor(t) : MaybeTensor();
-}
-
 struct AddNorm : torch::autograd::Function<AddNorm> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x,
                                const MaybeTensor& branch,

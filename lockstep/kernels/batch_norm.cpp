@@ -6,6 +6,7 @@
 
 #include "lockstep/kernels/direct_grad.h"
 #include "lockstep/kernels/gpu_table.h"
+#include "lockstep/kernels/half.h"
 
 namespace lockstep {
 namespace {
@@ -73,11 +74,8 @@ bool has_norm_kernel(const NormLayer& layer, const at::Tensor& x,
 
 at::Tensor norm_activation(const NormLayer& layer, const at::Tensor& x,
                            Activation activation, const at::Tensor& residual) {
-  // An argument that is undefined is not one to autograd.
-  const auto added = residual.defined() ? std::make_optional(residual)
-                                        : std::optional<at::Tensor>();
-  return NormActivation::apply(x, layer.weight, layer.bias, added, &layer,
-                               static_cast<std::int64_t>(activation));
+  return NormActivation::apply(x, layer.weight, layer.bias, maybe(residual),
+                               &layer, static_cast<std::int64_t>(activation));
 }
 
 at::Tensor activate(at::Tensor x, Activation activation) {

@@ -2,7 +2,10 @@
 #include "lockstep/kernels/half.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/ops/_unsafe_view.h>
 #include <ATen/ops/sum.h>
+
+#include <vector>
 
 #include "lockstep/kernels/direct_grad.h"
 #include "lockstep/kernels/gpu_table.h"
@@ -23,6 +26,16 @@ at::Tensor half_of(const at::Tensor& parameter) {
   return direct && direct->half.defined()
              ? direct->half
              : parameter.detach().to(at::kBFloat16);
+}
+
+at::Tensor half_rows(const at::Tensor& x) {
+  return x.to(at::kBFloat16).reshape({-1, x.size(-1)}).contiguous();
+}
+
+at::Tensor shaped(const at::Tensor& rows, const at::Tensor& like) {
+  std::vector<std::int64_t> sizes = like.sizes().vec();
+  sizes.back() = rows.size(1);
+  return at::_unsafe_view(rows, sizes);
 }
 
 at::Tensor half_bias_grad(const at::Tensor& rows, const at::Tensor& bias) {

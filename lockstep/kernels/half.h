@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 namespace lockstep {
 
 // Whether such a layer may work on x: under bf16 autocast on a GPU, while
@@ -19,5 +21,16 @@ at::Tensor half_of(const at::Tensor& parameter);
 // The sum of bf16 rows is the gradient of a bias: [rows, columns] -> [columns],
 // to where it belongs. What is returned goes to autograd.
 at::Tensor half_bias_grad(const at::Tensor& rows, const at::Tensor& bias);
+
+// [..., features] -> [rows, features] in bf16.
+at::Tensor half_rows(const at::Tensor& x);
+
+// Rows back in the shape of `like`, but for the last dimension.
+at::Tensor shaped(const at::Tensor& rows, const at::Tensor& like);
+
+// An argument that is undefined is not one to autograd.
+inline std::optional<at::Tensor> maybe(const at::Tensor& t) {
+  return t.defined() ? std::make_optional(t) : std::nullopt;
+}
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/kernels/half_linear.h"
 
-#include <ATen/ops/_unsafe_view.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -14,18 +13,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-// [..., features] -> [rows, features] in bf16.
-at::Tensor rows_of(const at::Tensor& x) {
-  return x.to(at::kBFloat16).reshape({-1, x.size(-1)}).contiguous();
-}
-
-// Back to the shape of `like`, but for the last dimension.
-at::Tensor shaped(const at::Tensor& rows, const at::Tensor& like) {
-  std::vector<std::int64_t> sizes = like.sizes().vec();
-  sizes.back() = rows.size(1);
-  return at::_unsafe_view(rows, sizes);
-}
 
 // Parameters lie densely: the matrix of one is a view.
 at::Tensor matrix_of(const at::Tensor& weight) {
@@ -48,7 +35,7 @@ struct HalfLinear : torch::autograd::Function<HalfLinear> {
                             const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias,
                             bool in_out) {
-    const at::Tensor rows = rows_of(x);
+    const at::Tensor rows = half_rows(x);
     const at::Tensor half = matrix_of(half_of(weight));
     const at::Tensor matrix = in_out ? half : half.t();  // [in, out]
     ctx->save_for_backward({rows, weight, bias.value_or(at::Tensor())});
@@ -61,7 +48,7 @@ struct HalfLinear : torch::autograd::Function<HalfLinear> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const variable_list saved = ctx->get_saved_variables();
     const at::Tensor &rows = saved[0], &weight = saved[1], &bias = saved[2];
-    const at::Tensor grad = rows_of(grads[0]);
+    const at::Tensor grad = half_rows(grads[0]);
     variable_list out(4);
     if (ctx->needs_input_grad(0)) {
       const at::Tensor matrix = ctx->saved_data["matrix"].toTensor();
@@ -80,10 +67,8 @@ struct HalfLinear : torch::autograd::Function<HalfLinear> {
 
 at::Tensor half_linear(const at::Tensor& x, const at::Tensor& weight,
                        const at::Tensor& bias, WeightOrder order) {
-  // An argument that is undefined is not one to autograd.
-  const auto added =
-      bias.defined() ? std::make_optional(bias) : std::optional<at::Tensor>();
-  return HalfLinear::apply(x, weight, added, order == WeightOrder::in_out);
+  return HalfLinear::apply(x, weight, maybe(bias),
+                           order == WeightOrder::in_out);
 }
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/kernels/vocab_head.h"
 
-#include <ATen/ops/_unsafe_view.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -31,8 +30,7 @@ struct VocabHead : torch::autograd::Function<VocabHead> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x,
                             const at::Tensor& weight) {
     const std::int64_t vocab = weight.size(0);
-    const at::Tensor rows =
-        x.to(at::kBFloat16).reshape({-1, x.size(-1)}).contiguous();
+    const at::Tensor rows = half_rows(x);
     const at::Tensor wide = at::constant_pad_nd(
         half_of(weight),
         at::IntArrayRef({0, 0, 0, padded_columns(vocab) - vocab}));
@@ -50,10 +48,8 @@ struct VocabHead : torch::autograd::Function<VocabHead> {
     const at::Tensor product = at::mm(grad.t(), rows, at::kFloat);
     add_direct_grad(weight, product.narrow(0, 0, weight.size(0)));
     if (!ctx->needs_input_grad(0)) return {{}, {}};
-    std::vector<std::int64_t> sizes = grads[0].sizes().vec();
-    sizes.back() = rows.size(1);
     const at::Tensor wide = ctx->saved_data["wide"].toTensor();
-    return {at::_unsafe_view(at::mm(grad, wide), sizes), {}};
+    return {shaped(at::mm(grad, wide), grads[0]), {}};
   }
 };
 

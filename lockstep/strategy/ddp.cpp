@@ -37,7 +37,6 @@ class Ddp final : public Strategy {
                  [this](std::size_t bucket) {
                    graph_.beside([this, bucket] { send_bucket(bucket); });
                  }),
-        captures_(cannot_capture(context).empty()),
         graph_(context, [this](const StepInput& input, StepOutcome& outcome) {
           return pieces(input, outcome);
         }) {}
@@ -47,7 +46,7 @@ class Ddp final : public Strategy {
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     // Norms are read by the host: such a step is not captured.
-    if (!captures_ || input.norms) return plain_step(input, optimizer);
+    if (!graph_.captures() || input.norms) return plain_step(input, optimizer);
     norms_ = nullptr;
     optimizer_ = &optimizer;
     optimizer.begin_step(input.lr);
@@ -72,7 +71,7 @@ class Ddp final : public Strategy {
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
-    if (captures_) refresh_half(context_);
+    if (graph_.captures()) refresh_half(context_);
     send_buffers(context_, buffers_, plan_, messages_);
     norms_ = input.norms;
     StepOutcome outcome = run_passes(context_, input, buckets_);
@@ -121,7 +120,6 @@ class Ddp final : public Strategy {
   Messages messages_;
   GradHook hook_;
   Buckets buckets_;
-  bool captures_;
   StepGraph graph_;
   Optimizer* optimizer_ = nullptr;  // of the step under way
   GradNorms* norms_ = nullptr;      // of the step under way

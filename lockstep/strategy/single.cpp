@@ -19,7 +19,6 @@ class Single final : public Strategy {
  public:
   explicit Single(const StrategyContext& context)
       : context_(context),
-        captures_(cannot_capture(context).empty()),
         graph_(context, [this](const StepInput& input, StepOutcome& outcome) {
           return pieces(input, outcome);
         }) {}
@@ -29,7 +28,7 @@ class Single final : public Strategy {
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
     // Norms of single passes are read by the host: such a step is not captured.
-    if (!captures_ || input.norms) return plain_step(input, optimizer);
+    if (!graph_.captures() || input.norms) return plain_step(input, optimizer);
     optimizer_ = &optimizer;
     optimizer.begin_step(input.lr);
     return graph_.step(input);
@@ -39,7 +38,7 @@ class Single final : public Strategy {
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
-    if (captures_) refresh_half(context_);
+    if (graph_.captures()) refresh_half(context_);
     StepOutcome outcome = run_passes(context_, input);
     if (input.norms) input.norms->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
@@ -58,7 +57,6 @@ class Single final : public Strategy {
 
   StrategyContext context_;
   CommPlan plan_;
-  bool captures_;
   StepGraph graph_;
   Optimizer* optimizer_ = nullptr;  // of the step under way
 };

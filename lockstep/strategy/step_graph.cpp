@@ -53,8 +53,10 @@ std::vector<GraphPiece> pass_pieces(const StrategyContext& context,
         std::span(&pass + 1, std::to_address(input.passes.end())),
         [](const Batch& later) { return later.samples > 0; });
     const std::int64_t global = input.global_samples;
-    out.push_back({Span::forward, [&context, &pass, &outcome, global, root] {
-                     refresh_half(context);
+    // Passes of one step have the same weights.
+    const bool first = out.empty();
+    out.push_back({Span::forward, [&, global, root, first] {
+                     if (first) refresh_half(context);
                      *root = forward_pass(context, pass, global, outcome);
                    }});
     out.push_back({Span::backward, [root, last, before_last] {
@@ -92,7 +94,8 @@ std::string cannot_capture(const StrategyContext& context) {
 StepGraph::StepGraph(const StrategyContext& context, PieceMaker make)
     : context_(context),
       make_(std::move(make)),
-      why_eager_(cannot_capture(context)) {
+      why_eager_(cannot_capture(context)),
+      captures_(why_eager_.empty()) {
   if (context.config.train.graph == GraphUse::on && !why_eager_.empty())
     throw Error(Fault::config, "train.graph", why_eager_,
                 "train.graph=auto captures where it can");

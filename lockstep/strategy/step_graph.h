@@ -59,6 +59,9 @@ class StepGraph {
   // runs; when it is recorded, each time a replay comes to this point.
   void beside(std::function<void()> work);
 
+  // Whether steps were to be captured; they may have turned out not to be.
+  bool captures() const { return captures_; }
+
   // A step that went another way.
   void count_plain_step() { ++eager_; }
 
@@ -96,6 +99,7 @@ class StepGraph {
   PieceMaker make_;
   std::list<Shape> shapes_;  // the latest last
   std::string why_eager_;
+  bool captures_;
   Beside beside_;
   std::int64_t replayed_ = 0, eager_ = 0, captured_ = 0;
 };
