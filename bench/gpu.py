@@ -32,23 +32,39 @@ CASES = [("linear", 10, "tf32", "graph"), ("linear", 100, "tf32", "graph"),
          ("gpt", 8, "bf16", "compile"), ("gpt", 32, "bf16", "compile")]
 
 
-def torch_step_ms(model, batch, precision, mode, rounds):
-    """A process of its own: PyTorch's settings are global."""
-    command = [sys.executable, str(ROOT / "bench/gpu_torch.py"), model, str(batch), precision,
-               mode, str(rounds)]
-    return answer_of(command)
+class Side:
+    """A process of its own, since PyTorch's settings are global: it compiles and warms up,
+    says so, and times when it is its turn."""
+
+    def __init__(self, command):
+        self.command = [str(word) for word in command]
+        self.process = subprocess.Popen([*self.command, "wait"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def wait_until_ready(self):
+        while line := self.process.stdout.readline():
+            if line.strip() == "ready":
+                return
+        raise SystemExit(f"bench: {' '.join(self.command)} ended with {self.process.wait()}")
+
+    def timed(self):
+        out, _ = self.process.communicate("go\n")
+        if self.process.returncode != 0:
+            raise SystemExit(f"bench: {' '.join(self.command)} ended with "
+                             f"{self.process.returncode}")
+        return json.loads(out.splitlines()[-1])
 
 
-def our_step_ms(binary, model, batch, precision, graph, rounds):
+def begin(args, case):
+    """All sides of a row, started."""
+    model, batch, precision, mode = case
     steps = 200 if model == "linear" else 30
-    return answer_of([str(binary), model, str(batch), precision, graph, str(steps), str(rounds)])
-
-
-def answer_of(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"bench: {' '.join(command)} ended with {done.returncode}")
-    return json.loads(done.stdout.splitlines()[-1])
+    peer = [sys.executable, ROOT / "bench/gpu_torch.py", model, batch]
+    # In fp32 a gpt's step takes half a second: nobody would train it so.
+    plain = "bf16" if model == "gpt" else "fp32"
+    return {"ours": Side([args.binary, model, batch, precision, "on", steps, args.rounds]),
+            "eager": Side([*peer, plain, "eager", args.rounds]),
+            "best": Side([*peer, precision, mode, args.rounds])}
 
 
 def gpu_state():
@@ -58,25 +74,31 @@ def gpu_state():
     return dict(zip(fields.split(","), (v.strip() for v in out.splitlines()[0].split(","))))
 
 
-def measure(args, case):
+def measure(case, sides):
     model, batch, precision, mode = case
-    ours = our_step_ms(args.binary, model, batch, precision, "on", args.rounds)
-    # In fp32 a gpt's step takes half a second: nobody would train it so.
-    plain = "bf16" if model == "gpt" else "fp32"
-    eager = torch_step_ms(model, batch, plain, "eager", args.rounds)
-    best = torch_step_ms(model, batch, precision, mode, args.rounds)
-    counts = {side["parameters"] for side in (ours, eager, best)}
+    answers = {name: side.timed() for name, side in sides.items()}
+    counts = {answer["parameters"] for answer in answers.values()}
     if len(counts) != 1:
         raise SystemExit(f"bench: not the same model: {counts}")
-    median = statistics.median
     row = {"model": model, "batch": batch, "precision": precision, "best_mode": mode,
-           "ours_ms": median(ours["step_ms"]),
-           "eager_ms": median(eager["step_ms"]), "best_ms": median(best["step_ms"])}
+           **{f"{name}_ms": statistics.median(answer["step_ms"])
+              for name, answer in answers.items()}}
     row["over_eager"] = row["eager_ms"] / row["ours_ms"]
     row["over_best"] = row["best_ms"] / row["ours_ms"]
     row["clocks"] = gpu_state()
-    row["sides"] = {"ours": ours, "eager": eager, "best": best}
+    row["sides"] = answers
     return row
+
+
+def measured_rows(args, cases):
+    """Rows in turn; the sides of the next few compile side by side, then time one by one."""
+    for first in range(0, len(cases), args.ahead):
+        group = [(case, begin(args, case)) for case in cases[first:first + args.ahead]]
+        for _, sides in group:
+            for side in sides.values():
+                side.wait_until_ready()
+        for case, sides in group:
+            yield measure(case, sides)
 
 
 def write(folder, record):
@@ -97,6 +119,9 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/bin/gpu_bench")
     parser.add_argument("--rounds", type=int, default=5, help="of each side, a row")
+    parser.add_argument("--ahead", type=int, default=1, metavar="ROWS",
+                        help="prepared at once: compiling is most of the time, but all of "
+                             "them lie in the GPU's memory together")
     parser.add_argument("--only", action="append", metavar="MODEL:BATCH")
     parser.add_argument("--out", type=pathlib.Path, help="folder for gpu.csv and gpu.json")
     return parser.parse_args()
@@ -108,10 +133,8 @@ def main():
     print(f"# one training step on {record['gpu']['name']}; ratio above 1: we are faster")
     print(f"#{'model':>13} {'batch':>5} {'class':>5} {'ours':>9} {'eager':>9} {'best':>9} "
           f"{'mode':>8} {'/eager':>7} {'/best':>7}")
-    for case in CASES:
-        if args.only and f"{case[0]}:{case[1]}" not in args.only:
-            continue
-        row = measure(args, case)
+    cases = [c for c in CASES if not args.only or f"{c[0]}:{c[1]}" in args.only]
+    for row in measured_rows(args, cases):
         record["rows"].append(row)
         print(f"{row['model']:>14} {row['batch']:>5} {row['precision']:>5} {row['ours_ms']:>9.3f} "
               f"{row['eager_ms']:>9.3f} {row['best_ms']:>9.3f} {row['best_mode']:>8} "

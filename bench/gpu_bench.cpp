@@ -26,7 +26,16 @@ struct Case {
   std::int64_t batch;
   std::string precision, graph;
   int steps, rounds;
+  bool wait = false;  // time only after a line on standard input
 };
+
+// Says that everything is compiled and warm, and lets the caller say when the
+// machine is quiet.
+void wait_for_turn() {
+  std::puts("ready");
+  std::fflush(stdout);
+  std::getchar();
+}
 
 ModelConfig transformer_of(const std::string& name) {
   if (name == "vit_b_16") return {.kind = ModelKind::vit_b_16, .classes = 1000};
@@ -113,7 +122,9 @@ Json measure(const Case& c, Group& group) {
     const at::Tensor sum = strategy->step(input, optimizer).loss_sum;
     losses.push_back(sum.item<double>() / static_cast<double>(c.batch));
   }
+  if (c.wait) wait_for_turn();
   for (int round = 0; round < c.rounds; ++round) {
+    for (int i = 0; i < 5; ++i) strategy->step(input, optimizer);
     device->synchronize();
     const double begin_s = now_s();
     for (int i = 0; i < c.steps; ++i) strategy->step(input, optimizer);
@@ -137,15 +148,16 @@ Json measure(const Case& c, Group& group) {
 
 int main(int argc, char** argv) {
   using namespace lockstep;
-  if (argc != 7) {
+  if (argc != 7 && argc != 8) {
     std::fprintf(stderr,
                  "usage: gpu_bench MODEL BATCH fp32|tf32|bf16 on|off STEPS "
-                 "ROUNDS\n");
+                 "ROUNDS [wait]\n");
     return 2;
   }
   try {
-    const Case c{argv[1], std::atoll(argv[2]), argv[3],
-                 argv[4], std::atoi(argv[5]),  std::atoi(argv[6])};
+    const Case c{argv[1],  std::atoll(argv[2]), argv[3],
+                 argv[4],  std::atoi(argv[5]),  std::atoi(argv[6]),
+                 argc == 8};
     run_ranks(1, {}, [&](Group& group) {
       std::printf("%s\n", measure(c, group).dump().c_str());
     });

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of bench/gpu.py: one model, one batch on the GPU, one mode.
 
-    python3 bench/gpu_torch.py MODEL BATCH fp32|tf32|bf16 eager|graph|compile ROUNDS
+    python3 bench/gpu_torch.py MODEL BATCH fp32|tf32|bf16 eager|graph|compile ROUNDS [wait]
 
-Prints one line of JSON: milliseconds a step of each round. The settings
-are those of bench/gpu_bench.cpp.
+Prints one line of JSON: milliseconds a step of each round. The settings are those of
+bench/gpu_bench.cpp. With "wait" it says "ready" once warm and times after a line on
+standard input.
 """
 import contextlib
 import json
@@ -65,15 +66,21 @@ def captured(step):
 
 
 def main():
-    name, batch, precision, mode, rounds = sys.argv[1:]
+    name, batch, precision, mode, rounds = sys.argv[1:6]
     torch.manual_seed(1)
     step = Step(name, int(batch), precision, mode)
     run = captured(step) if mode == "graph" else step.run
     steps = 200 if name == "linear" else 30
     for _ in range(10):
         run()
+    if sys.argv[6:] == ["wait"]:
+        torch.cuda.synchronize()
+        print("ready", flush=True)
+        sys.stdin.readline()
     step_ms = []
     for _ in range(int(rounds)):
+        for _ in range(5):
+            run()
         torch.cuda.synchronize()
         begin = time.perf_counter()
         for _ in range(steps):
