@@ -76,7 +76,7 @@ Grid grid_of(const WhatIf& asked, const Subject& subject) {
   Grid grid;
   grid.asked = subject.asked;
   Question& q = grid.asked;
-  q.software = find_software(asked.software);
+  if (asked.software != "auto") grid.software = find_software(asked.software);
   if (!asked.scaling.empty()) q.scaling = scaling_of(asked.scaling);
   if (!asked.wire.empty()) q.wire = wire_of(asked.wire);
   if (asked.accumulate != 0)
@@ -134,7 +134,9 @@ void declare(Options& options, WhatIf& w) {
   options.value("--compression", w.compression,
                 "share of a gradient's bytes that is sent");
   options.value("--precision", w.precision, "fp32, tf32 or bf16 arithmetic");
-  options.value("--software", w.software, "lockstep, pytorch or graph");
+  options.value("--software", w.software,
+                "auto (as lockstep trains there), lockstep, "
+                "lockstep-graph, pytorch or graph");
   options.value("--samples", w.samples, "samples of an epoch");
   options.value("--input-rate", w.input_rate,
                 "samples a second that a node can load");

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 
 struct WhatIf {
   std::string subject, hardware, device, link, ranks, batch, strategy, scaling,
-      wire, software = "lockstep", precision;
+      wire, software = "auto", precision;
   std::int64_t per_node = 8, accumulate = 0, samples = 0;
   double input_rate = 0, compression = 1;
 };

@@ -32,7 +32,6 @@ Grid grid_for(const MeasuredRanks& measured, const RunConfig& recipe,
   grid.ranks = {ranks};
   grid.asked = subject_of(recipe).asked;
   grid.asked.scaling = Scaling::strong;
-  grid.asked.software = find_software("lockstep");
   for (const std::int64_t batch : batches_to_weigh(recipe, noise_scale))
     if (batch % (ranks * recipe.batch.accumulate) == 0)
       grid.batches.push_back(batch);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "lockstep/advise/price.h"
+#include "lockstep/predict/predictor.h"
 
 namespace lockstep {
 namespace {
@@ -24,35 +25,28 @@ const Choice* widest(const std::vector<Choice>& ranking) {
 
 struct Remedy {
   const char* label;
-  std::function<void(Question&, Assumptions&)> apply;
+  std::function<void(Question&)> change = [](Question&) {};
+  std::function<void(Assumptions&)> assume = [](Assumptions&) {};
 };
 
 std::vector<Remedy> remedies() {
-  return {{"larger_batch", [](Question& q, Assumptions&) { q.batch *= 4; }},
-          {"accumulation",
-           [](Question& q, Assumptions&) {
-             q.batch *= 4;
-             q.accumulate *= 4;
-           }},
-          {"bf16_gradients",
-           [](Question& q, Assumptions&) { q.wire = WireType::bf16; }},
-          {"top_1_percent",
-           [](Question& q, Assumptions&) { q.compression = kTopShare; }},
-          {"local_sgd_8",
-           [](Question& q, Assumptions&) {
-             q.method = Method::local_sgd;
-             q.strategy.local_steps = 8;
-           }},
-          {"sharding",
-           [](Question& q, Assumptions&) { q.method = Method::sharded; }},
-          {"small_buckets",
-           [](Question& q, Assumptions&) {
-             q.strategy.bucket_bytes = kSmallBucketBytes;
-           }},
-          {"link_twice_as_fast",
-           [](Question&, Assumptions& a) { a.link.bandwidth *= 2; }},
-          {"loader_twice_as_fast",
-           [](Question&, Assumptions& a) { a.input *= 2; }}};
+  return {
+      {"larger_batch", [](Question& q) { q.batch *= 4; }},
+      {"accumulation", [](Question& q) { q.batch *= 4, q.accumulate *= 4; }},
+      {"bf16_gradients", [](Question& q) { q.wire = WireType::bf16; }},
+      {"top_1_percent", [](Question& q) { q.compression = kTopShare; }},
+      {"local_sgd_8",
+       [](Question& q) {
+         q.method = Method::local_sgd;
+         q.strategy.local_steps = 8;
+       }},
+      {"sharding", [](Question& q) { q.method = Method::sharded; }},
+      {"small_buckets",
+       [](Question& q) { q.strategy.bucket_bytes = kSmallBucketBytes; }},
+      {.label = "link_twice_as_fast",
+       .assume = [](Assumptions& a) { a.link.bandwidth *= 2; }},
+      {.label = "loader_twice_as_fast",
+       .assume = [](Assumptions& a) { a.input *= 2; }}};
 }
 
 }  // namespace
@@ -66,15 +60,13 @@ std::vector<Choice> remedies_of(const Subject& subject, const Grid& grid,
       from->prediction.verdict == Verdict::scales)
     return out;
   const Cluster& cluster = grid.clusters[from->cluster];
-  const Workload work =
-      workload_on(subject, cluster.device, grid.asked.software);
+  Predictor ask(subject, cluster, grid.software);
   for (const Remedy& remedy : remedies()) {
     Question q = from->prediction.question;
-    Assumptions assume = assumptions_of(work);
-    remedy.apply(q, assume);
+    remedy.change(q);
     Choice c = priced({.label = remedy.label,
                        .cluster = from->cluster,
-                       .prediction = predict(work, cluster, q, assume)},
+                       .prediction = ask(q, remedy.assume)},
                       goal);
     if (c.prediction.memory.fits() && c.time_s < kWorthNaming * from->time_s)
       out.push_back(std::move(c));

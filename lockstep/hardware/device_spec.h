@@ -27,6 +27,7 @@ struct DeviceSpec {
   double host_bytes_per_s = 0;    // pinned host memory to device
   double nvlink_bytes_per_s = 0;  // one direction, all links; 0: none
   double kernel_floor_s = kKernelFloorS;
+  bool gpu = false;  // can record a step and replay it
   std::string source = {};
 
   // A device without that unit runs at fp32.

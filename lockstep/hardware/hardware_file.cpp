@@ -45,6 +45,8 @@ DeviceSpec read_device(const Json& json, const std::string& path,
   o.take("host_bytes_per_s", d.host_bytes_per_s);
   o.take("nvlink_bytes_per_s", d.nvlink_bytes_per_s);
   o.take("kernel_floor_s", d.kernel_floor_s);
+  if (!d.gpu) d.gpu = match_device(d.name) != nullptr;
+  o.take("gpu", d.gpu);
   o.take("source", d.source);
   o.finish();
   at_place(place(path), [&] { validate(d); });
@@ -153,6 +155,7 @@ Json to_json(const DeviceSpec& d) {
           {"host_bytes_per_s", d.host_bytes_per_s},
           {"nvlink_bytes_per_s", d.nvlink_bytes_per_s},
           {"kernel_floor_s", d.kernel_floor_s},
+          {"gpu", d.gpu},
           {"source", d.source}};
 }
 
@@ -213,6 +216,8 @@ Hardware hardware_from_json(const Json& json, const Place& place) {
           read_pair(list[i], fmt::format("pairs.{}", i), place));
   }
   if (o.has("host")) out.host = o.any("host");
+  if (out.host.is_object() && out.host.value("kind", Json()) == "cuda")
+    c.device.gpu = true;
   if (out.host.is_string() && c.name.empty()) c.name = out.host;
   // A run's machine.json says them of its host.
   for (const char* field : {"system", "cores", "memory_bytes"}) o.skip(field);

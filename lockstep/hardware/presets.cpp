@@ -65,6 +65,7 @@ std::vector<DeviceSpec> read_devices() {
          .memory_bytes_per_s = row.number("memory_bytes_per_s"),
          .host_bytes_per_s = row.number("host_bytes_per_s"),
          .nvlink_bytes_per_s = row.number("nvlink_bytes_per_s"),
+         .gpu = true,
          .source = row.text("source")});
     validate(out.back());
   }

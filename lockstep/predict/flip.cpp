@@ -21,15 +21,19 @@ constexpr int kMostAccumulation = 256;
 class Search {
  public:
   Search(const Workload& work, const Cluster& cluster, const Prediction& from,
-         const Assumptions& assume)
-      : work_(work), cluster_(cluster), from_(from), assume_(assume) {}
+         const Assumptions& assume, const Workload* alone)
+      : work_(work),
+        cluster_(cluster),
+        from_(from),
+        assume_(assume),
+        alone_(alone) {}
 
   // The next better word; a run that scales is asked how long it keeps so.
   Verdict goal() const {
     return from_.verdict == Verdict::chokes ? Verdict::fades : Verdict::scales;
   }
   std::optional<Verdict> ask(const Question& q, const Assumptions& a) const {
-    const Prediction p = predict(work_, cluster_, q, a);
+    const Prediction p = predict(work_, cluster_, q, a, alone_);
     if (!p.memory.fits()) return std::nullopt;
     return p.verdict;
   }
@@ -48,6 +52,7 @@ class Search {
   const Cluster& cluster_;
   const Prediction& from_;
   const Assumptions& assume_;
+  const Workload* alone_;
 };
 
 // The smallest value in (low, high] for which `good` holds, to a percent or
@@ -160,10 +165,10 @@ std::optional<Flip> accumulation(const Search& search) {
 
 std::vector<Flip> flips_of(const Workload& work, const Cluster& cluster,
                            const Prediction& prediction,
-                           const Assumptions& assume) {
+                           const Assumptions& assume, const Workload* alone) {
   std::vector<Flip> out;
   if (prediction.question.ranks == 1) return out;
-  const Search search(work, cluster, prediction, assume);
+  const Search search(work, cluster, prediction, assume, alone);
   const auto add = [&out](std::optional<Flip> flip) {
     if (flip) out.push_back(std::move(*flip));
   };

@@ -8,6 +8,7 @@
 #include "lockstep/core/error.h"
 #include "lockstep/core/text.h"
 #include "lockstep/hardware/presets.h"
+#include "lockstep/predict/predictor.h"
 
 namespace lockstep {
 namespace {
@@ -68,19 +69,16 @@ std::vector<GridPoint> predict_grid(const Subject& subject, const Grid& grid) {
   out.reserve(grid.points());
   for (std::size_t c = 0; c < grid.clusters.size(); ++c) {
     const Cluster& cluster = grid.clusters[c];
-    const Workload work =
-        workload_on(subject, cluster.device, grid.asked.software);
-    const Assumptions assume = assumptions_of(work);
+    Predictor ask(subject, cluster, grid.software);
     for (const Method method : grid.methods)
       for (const std::int64_t batch : grid.batches)
         for (const int ranks : grid.ranks) {
           // One rank is the same by every strategy: it is answered once.
           if (ranks == 1 && method != grid.methods.front()) continue;
           const Question q = question_of(grid, method, batch, ranks);
-          GridPoint point{.cluster = c,
-                          .prediction = predict(work, cluster, q, assume)};
+          GridPoint point{.cluster = c, .prediction = ask(q)};
           if (grid.points() <= kMostFlips)
-            point.flips = flips_of(work, cluster, point.prediction, assume);
+            point.flips = ask.flips(point.prediction);
           out.push_back(std::move(point));
         }
   }

@@ -3,6 +3,7 @@
 // batch sizes and ranks. Thousands of points take well under a second.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Grid {
   std::vector<std::int64_t> batches;
   std::vector<int> ranks;
   Question asked = {};  // everything else
+  // None: Lockstep's own, which is recorded where the trainer records it.
+  std::optional<Software> software = {};
 
   std::size_t points() const {
     return clusters.size() * methods.size() * batches.size() * ranks.size();

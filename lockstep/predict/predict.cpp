@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 // The same work on one rank: the batch of one rank (weak) or all of it.
-Question alone(Question q) {
+Question on_one_rank(Question q) {
   const bool pipeline = q.method == Method::model_parallel;
   if (q.scaling == Scaling::weak && pipeline) q.batch *= q.accumulate;
   if (pipeline) q.accumulate = 1;
@@ -54,13 +54,16 @@ Assumptions assumptions_of(const Workload& work) {
 }
 
 Prediction predict(const Workload& work, const Cluster& cluster,
-                   const Question& question, const Assumptions& assume) {
+                   const Question& question, const Assumptions& assume,
+                   const Workload* alone) {
   validate(question);
-  const Question base = alone(question);
+  const Question base = on_one_rank(question);
   const Fabric fabric = fabric_of(cluster, question.ranks);
   const StepPlan many = plan_step(work, cluster, fabric, question);
   const StepPlan single =
-      question.ranks == 1 ? many : plan_step(work, cluster, Fabric{}, base);
+      question.ranks == 1
+          ? many
+          : plan_step(alone ? *alone : work, cluster, Fabric{}, base);
   Prediction out;
   out.question = question;
   out.time = simulate(many, assume);

@@ -36,9 +36,11 @@ struct Prediction {
 // 90 % of a what-if is nominal.
 constexpr double kModelSpread = 0.06;
 
-// Error{Fault::config} when the question cannot be asked of this cluster.
+// Error{Fault::config} when the question cannot be asked of this cluster. One
+// rank, which speed-ups are over, may do the work another way: `alone`.
 Prediction predict(const Workload& work, const Cluster& cluster,
-                   const Question& question, const Assumptions& assume = {});
+                   const Question& question, const Assumptions& assume = {},
+                   const Workload* alone = nullptr);
 
 // The defaults of Assumptions, with what the profile knows (jitter).
 Assumptions assumptions_of(const Workload& work);
@@ -52,6 +54,7 @@ struct Flip {
 };
 std::vector<Flip> flips_of(const Workload& work, const Cluster& cluster,
                            const Prediction& prediction,
-                           const Assumptions& assume = {});
+                           const Assumptions& assume = {},
+                           const Workload* alone = nullptr);
 
 }  // namespace lockstep

@@ -43,6 +43,7 @@ struct Question {
   Algorithm algorithm = Algorithm::automatic;
   Software software = {};
   double input_samples_per_s = 0;  // of one node; 0: as the profile says
+  bool resident = false;           // the data lie on the device already
   std::int64_t epoch_samples = 0;  // 0: unknown
 
   // Samples of one step, all ranks.

@@ -22,9 +22,9 @@ double pick(const Efficiency& e, Precision precision) {
   return e.fp32;
 }
 
-const Efficiency& efficiency(const LayerWork& layer) {
-  if (layer.type == "Conv1d") return kConv1dEfficiency;
-  return layer.type == "Conv2d" ? kConvEfficiency : kMatmulEfficiency;
+const Efficiency& efficiency(const Kernels& kernels, const LayerWork& layer) {
+  if (layer.type == "Conv1d") return kernels.conv1d;
+  return layer.type == "Conv2d" ? kernels.conv : kernels.matmul;
 }
 
 bool is_thin(const LayerWork& layer) {
@@ -44,13 +44,15 @@ double update_floats(const OptimConfig& optim) {
 struct Rates {
   double peak_flops = 1, peak_bytes_per_s = 1, floor_s = 0, element_bytes = 4;
   Precision precision = Precision::fp32;
+  const Kernels* kernels = &kLibraryKernels;
 
   double time(const LayerWork& layer, double flops, double bytes,
-              double kernels) const {
+              double launches) const {
+    const double reached = pick(efficiency(*kernels, layer), precision);
     const double memory =
-        is_thin(layer) ? kThinConvEfficiency : kMemoryEfficiency;
-    return std::max({flops / (peak_flops * pick(efficiency(layer), precision)),
-                     bytes / (peak_bytes_per_s * memory), kernels * floor_s});
+        is_thin(layer) ? pick(kernels->thin_conv, precision) : kernels->memory;
+    return std::max({flops / (peak_flops * reached),
+                     bytes / (peak_bytes_per_s * memory), launches * floor_s});
   }
 };
 
@@ -95,7 +97,9 @@ Profile estimate_profile(const WorkPlan& work, const DeviceSpec& device,
                     .peak_bytes_per_s = device.memory_bytes_per_s,
                     .floor_s = device.kernel_floor_s,
                     .element_bytes = half ? 2.0 : 4.0,
-                    .precision = setting.precision};
+                    .precision = setting.precision,
+                    .kernels = setting.software.own_kernels ? &kOwnKernels
+                                                            : &kLibraryKernels};
   Profile p;
   p.model = work.model;
   p.device = device.name;
@@ -125,10 +129,10 @@ Profile estimate_profile(const WorkPlan& work, const DeviceSpec& device,
       work.layers.empty()
           ? 0
           : 4.0 * static_cast<double>(work.layers.back().output_numel);
-  p.optimizer_s =
-      std::max(rates.floor_s, update_floats(setting.optim) *
-                                  static_cast<double>(work.param_bytes()) /
-                                  (rates.peak_bytes_per_s * kMemoryEfficiency));
+  p.optimizer_s = std::max(
+      rates.floor_s, update_floats(setting.optim) *
+                         static_cast<double>(work.param_bytes()) /
+                         (rates.peak_bytes_per_s * rates.kernels->update));
   for (const std::int64_t b : p.batches) {
     const MemoryNeed need =
         memory_need(work, setting.optim, setting.precision, b);

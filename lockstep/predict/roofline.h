@@ -12,19 +12,35 @@
 
 namespace lockstep {
 
-// Share of a device's peak that training layers reach. Fitted on 30 measured
-// steps of seven models on one H200; docs/numbers.md has them all.
 struct Efficiency {
   double fp32 = 1, tf32 = 1, half = 1;
 };
-constexpr Efficiency kMatmulEfficiency = {0.70, 0.40, 0.50};
-constexpr Efficiency kConvEfficiency = {0.45, 0.25, 0.40};
-// Few channels fill no tensor core: the audio model's one-dimensional ones.
-constexpr Efficiency kConv1dEfficiency = {0.28, 0.09, 0.06};
-constexpr double kMemoryEfficiency = 0.55;
+
+// Share of a device's peak that training layers reach; docs/numbers.md has the
+// steps they were fitted on.
+struct Kernels {
+  Efficiency matmul, conv, conv1d;
+  double memory = 1, update = 1;  // of the memory's bandwidth
+  Efficiency thin_conv;           // likewise: convolutions of few FLOPs
+};
+// The library's: 30 steps of PyTorch on one H200. The audio model's few
+// channels fill no tensor core of cuDNN's one-dimensional convolutions.
+constexpr Kernels kLibraryKernels = {.matmul = {0.70, 0.40, 0.50},
+                                     .conv = {0.45, 0.25, 0.40},
+                                     .conv1d = {0.28, 0.09, 0.06},
+                                     .memory = 0.55,
+                                     .update = 0.55,
+                                     .thin_conv = {0.15, 0.15, 0.15}};
+// Lockstep's, which read bf16 operands: the 18 steps of results/h200; `update`
+// is its linear model's, 340 MB at 4.0 of 4.8 TB/s.
+constexpr Kernels kOwnKernels = {.matmul = {0.70, 0.40, 0.54},
+                                 .conv = {0.45, 0.25, 0.44},
+                                 .conv1d = {0.28, 0.09, 0.28},
+                                 .memory = 0.80,
+                                 .update = 0.83,
+                                 .thin_conv = {0.15, 0.15, 0.27}};
 // Convolutions of so few FLOPs an output (depthwise) move memory badly.
 constexpr double kThinConvFlops = 64;
-constexpr double kThinConvEfficiency = 0.15;
 // One standard deviation of ln(step time): 0.2 on those steps, more on devices
 // nothing was fitted on.
 constexpr double kRooflineSpread = 0.35;

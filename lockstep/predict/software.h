@@ -19,9 +19,12 @@ struct Software {
   int bucket_copies = 0;
   // data_parallel: replicas of one process take turns on the host.
   bool replicas_share_host = false;
+  // The kernels of docs/gpu.md run, not the library's alone.
+  bool own_kernels = false;
 };
 
-// lockstep, pytorch (eager, Python), graph (the step as one CUDA graph).
+// lockstep (piece by piece) and lockstep-graph (its step as one CUDA graph),
+// pytorch (eager, Python) and graph (PyTorch's step as one CUDA graph).
 // Fitted on one H200; docs/numbers.md has the figures.
 const std::vector<Software>& software_presets();
 const Software& find_software(const std::string& name);

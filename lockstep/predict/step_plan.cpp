@@ -108,6 +108,7 @@ double copy_s(const Workload& work, const Cluster& cluster, const Question& q) {
 // What loading a step's samples takes of the slower of loader and host link.
 double input_s(const Workload& work, const Cluster& cluster,
                const Question& q) {
+  if (q.resident && q.input_samples_per_s <= 0) return 0;
   const double rate = q.input_samples_per_s > 0
                           ? q.input_samples_per_s
                           : work.profile.input_samples_per_s;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "lockstep/config/capture.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/text.h"
 #include "lockstep/predict/roofline.h"
@@ -30,6 +31,12 @@ std::int64_t epoch_samples(const DataConfig& data) {
   return 0;
 }
 
+// By one rank or by ddp, whatever the recipe's own strategy is.
+bool captured(RunConfig config, std::int64_t ranks) {
+  config.strategy.kind = StrategyKind::automatic;
+  return settings_against_capture(config, ranks).empty();
+}
+
 }  // namespace
 
 Subject subject_of(const RunConfig& config) {
@@ -39,6 +46,8 @@ Subject subject_of(const RunConfig& config) {
   out.name = out.plan->model;
   out.precision = config.train.precision;
   out.optim = config.optim;
+  out.captured_alone = captured(config, 1);
+  out.captured_together = captured(config, 2);
   out.link = config.comm.link;
   Question& q = out.asked;
   q.strategy = config.strategy;
@@ -49,6 +58,7 @@ Subject subject_of(const RunConfig& config) {
       config.batch.global > 0 ? config.batch.global : config.batch.per_rank;
   q.accumulate = static_cast<int>(config.batch.accumulate);
   q.epoch_samples = epoch_samples(config.data);
+  q.resident = config.data.resident;
   return out;
 }
 

@@ -22,6 +22,8 @@ struct Subject {
   bool from_recipe = false;  // then `optim` and `asked` are its settings
   Precision precision = Precision::fp32;
   OptimConfig optim = {};
+  // Settings let a GPU record the steps of one rank, of several by ddp.
+  bool captured_alone = true, captured_together = true;
   // What the recipe asks for; defaults for a profile or a model.
   Question asked = {};
   std::string link;  // comm.link of the recipe, may be empty

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/comm/group.h"
+#include "lockstep/config/capture.h"
 #include "lockstep/core/error.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/strategy/pass.h"
@@ -74,20 +75,14 @@ void refresh_half(const StrategyContext& context) {
 }
 
 std::string cannot_capture(const StrategyContext& context) {
-  const RunConfig& config = context.config;
-  const int ranks = context.group.size();
-  if (config.train.graph == GraphUse::off) return "train.graph is off";
+  if (const std::string why =
+          settings_against_capture(context.config, context.group.size());
+      !why.empty())
+    return why;
   if (const std::string why = context.device.cannot_capture(); !why.empty())
     return why;
-  if (config.optim.kind == OptimKind::lars ||
-      config.optim.kind == OptimKind::lamb)
-    return "lars and lamb are not captured";
   if (!context.group.lets_capture())
     return "ranks that are threads of one process share a device";
-  if (config.strategy.sync_batchnorm && ranks > 1)
-    return "a synchronised BatchNorm sends within a pass";
-  if (config.measure.hold_every > 0 && ranks > 1)
-    return "measure.hold_every sends at other moments in some steps";
   return {};
 }
 

@@ -11,8 +11,7 @@
 #include "lockstep/config/model_name.h"
 #include "lockstep/core/error.h"
 #include "lockstep/hardware/hardware_file.h"
-#include "lockstep/predict/predict.h"
-#include "lockstep/predict/subject.h"
+#include "lockstep/predict/predictor.h"
 
 namespace lockstep {
 namespace {
@@ -160,12 +159,9 @@ PointForecast what_if(const Point& point, const std::string& hardware,
   const Cluster cluster = cluster_for(point, hardware);
   const Subject subject = subject_of(point.config);
   Question q = subject.asked;
-  q.software = find_software("lockstep");
   if (q.ranks == 1) q.method = Method::single;
-  Workload work = workload_on(subject, cluster.device, q.software);
   const std::vector<SeenStep> seen = steps_alone(point.config, measured);
-  if (seen.size() >= 2) work = with_steps(work, seen);
-  const Prediction p = predict(work, cluster, q, assumptions_of(work));
+  const Prediction p = Predictor(subject, cluster, std::nullopt, seen)(q);
   const bool epoch = std::isfinite(p.epoch_s);
   const double steps = epoch ? p.epoch_s / p.time.step_s : 1;
   return {.from = fmt::format("{}{}",

@@ -22,7 +22,7 @@ Grid grid_on(const std::string& cluster, std::vector<int> ranks,
   grid.ranks = std::move(ranks);
   grid.batches = std::move(batches);
   grid.asked.scaling = Scaling::strong;
-  grid.asked.software = find_software("lockstep");
+  grid.software = find_software("lockstep");
   return grid;
 }
 

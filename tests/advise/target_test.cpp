@@ -59,7 +59,7 @@ Advice advice_for(const Goal& goal) {
   grid.ranks = {8};
   grid.batches = {128, 512};
   grid.asked.scaling = Scaling::strong;
-  grid.asked.software = find_software("lockstep");
+  grid.software = find_software("lockstep");
   return advise(find_subject("resnet18"), grid, goal);
 }
 

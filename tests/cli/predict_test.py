@@ -82,7 +82,7 @@ class Predict(unittest.TestCase):
                 (("resnet50", *A100, "--strategy", "dpp"), "did you mean 'ddp'?"),
                 (("resnet50", *A100, "--scaling", "sideways"), "weak"),
                 (("resnet50", *A100, "--wire", "int3"), "fp32, bf16 or fp16"),
-                (("resnet50", *A100, "--software", "caffee"), "lockstep, pytorch or graph"),
+                (("resnet50", *A100, "--software", "caffee"), "lockstep, lockstep-graph, pytorch or graph"),
                 (("resnet50", *A100, "--compression", "7"), "compression"),
                 (("resnet50", *A100, "--accumulate", "-1"), "accumulate"),
                 (("resnet50", *A100, "--accumulate", "99999999999"), "accumulate"),
