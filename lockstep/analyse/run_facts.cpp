@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/analyse/run_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -159,9 +161,23 @@ std::int64_t whole_epochs(const RunFacts& f) {
              : static_cast<std::int64_t>(f.epochs.size());
 }
 
+// A pilot picks another batch than the recipe's, an adaptive run many.
+void take_batch(RunFacts& f) {
+  const auto batch = [](const EpochSample& e) { return e.global_batch; };
+  const auto [least, most] = std::ranges::minmax(f.epochs, {}, batch);
+  if (batch(least) < 1) return;
+  f.batch_changes = batch(least) != batch(most);
+  if (f.batch_changes)
+    f.notes.push_back(fmt::format("its batch changes as it trains: {} to {}",
+                                  batch(least), batch(most)));
+  else if (batch(least) != f.global_batch)
+    f.global_batch = batch(least), f.per_rank = batch(least) / f.ranks;
+}
+
 void take_epochs(RunFacts& f) {
   const fs::path file = f.path / "epochs.csv";
   if (fs::exists(file)) f.epochs = read_epochs(file);
+  if (!f.epochs.empty()) take_batch(f);
   std::vector<double> with, without;
   for (const EpochSample& e : f.epochs) {
     f.peak_memory_bytes =

@@ -35,6 +35,7 @@ struct RunFacts {
   bool emulated = false;
   std::string mode = {}, arm = {};  // what its study says of it
   std::int64_t ranks = 1, per_rank = 0, global_batch = 0, seed = 0;
+  bool batch_changes = false;  // as it trains: global_batch is the first
   double lr = 0;
   std::string host = {}, hardware = {};  // the machine and its device
   std::int64_t parameters = 0, samples_per_epoch = 0;

@@ -15,6 +15,7 @@
 #include "lockstep/analyse/study_ledger.h"
 #include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
+#include "lockstep/core/json_fields.h"
 #include "lockstep/store/study_folder.h"
 
 namespace lockstep {
@@ -135,8 +136,11 @@ void fill(const Study& study, StudyPoint& point) {
   point.epoch_s = of(&RunFacts::epoch_s);
   point.epoch_low_s = point.epoch_s * point.step.low / point.step.value;
   point.epoch_high_s = point.epoch_s * point.step.high / point.step.value;
-  point.samples_per_s =
-      static_cast<double>(point.global_batch) / point.step.value;
+  point.samples_per_s = mean_of(study, point, [&](const RunFacts& r) {
+    return r.batch_changes
+               ? number_in(r.summary, "samples_per_s")
+               : static_cast<double>(point.global_batch) / point.step.value;
+  });
   point.imbalance = of(&RunFacts::imbalance);
   point.bus_bytes_per_s = of(&RunFacts::bus_bytes_per_s);
   point.peak_bus_bytes_per_s = of(&RunFacts::peak_bus_bytes_per_s);

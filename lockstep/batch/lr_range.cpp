@@ -26,13 +26,15 @@ std::vector<double> smoothed(std::span<const double> loss) {
   return out;
 }
 
-// Slope over the logarithm of the rate, across a tenth of the steps.
+// Slope over the logarithm of the rate, across a tenth of the steps. The first
+// tenth does not count: a net just made falls at any rate.
 std::size_t steepest(std::span<const double> lr, std::span<const double> smooth,
                      std::size_t end) {
   const std::size_t reach = std::max<std::size_t>(1, smooth.size() / 20);
+  const std::size_t begin = std::max(reach, smooth.size() / 10);
   std::size_t best = 0;
   double least = 0;
-  for (std::size_t i = reach; i + reach <= end; ++i) {
+  for (std::size_t i = begin; i + reach <= end; ++i) {
     const double slope = (smooth[i + reach] - smooth[i - reach]) /
                          std::log(lr[i + reach] / lr[i - reach]);
     if (slope < least) least = slope, best = i;

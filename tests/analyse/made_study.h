@@ -20,6 +20,8 @@ struct MadeRun {
   std::int64_t steps = 120, epochs = 2;
   std::string hardware = "made device";
   bool diverges = false;
+  // Each epoch's batch where it is not the recipe's; the last stands for more.
+  std::vector<std::int64_t> batches = {};
 };
 
 class MadeStudy {
@@ -45,7 +47,7 @@ class MadeStudy {
     for (std::int64_t e = 0; e < m.epochs; ++e) {
       EpochSample epoch{.epoch = e};
       epoch.train_loss = m.diverges ? std::nan("") : 1.0 / (1.0 + double(e));
-      epoch.global_batch = m.per_rank * m.ranks;
+      epoch.global_batch = batch_of(m, e);
       epoch.seconds_with_loading = 10 * m.step_s;
       epochs.push_back(epoch);
     }
@@ -65,6 +67,12 @@ class MadeStudy {
   }
 
  private:
+  static std::int64_t batch_of(const MadeRun& m, std::int64_t epoch) {
+    if (m.batches.empty()) return m.per_rank * m.ranks;
+    const auto last = static_cast<std::int64_t>(m.batches.size()) - 1;
+    return m.batches[static_cast<std::size_t>(std::min(epoch, last))];
+  }
+
   static StepSample step_of(const MadeRun& m, std::int64_t i, std::int64_t rank,
                             double time) {
     StepSample s{.step = i, .epoch = 0, .rank = rank, .samples = m.per_rank};

@@ -20,6 +20,27 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
+TEST(StudyRuns, ABatchThatAPilotPickedIsTheRunsBatch) {
+  MadeStudy made;
+  made.add({.per_rank = 128, .epochs = 3, .batches = {64}});
+  const Study study = made.read();
+  ASSERT_EQ(study.points.size(), 1u);
+  EXPECT_EQ(study.points[0].global_batch, 64);
+  EXPECT_NEAR(study.points[0].samples_per_s, 64 / 0.010, 200);
+}
+
+TEST(StudyRuns, ABatchThatChangesIsSaidAndItsRateIsTheRecords) {
+  MadeStudy made;
+  made.add({.per_rank = 64, .epochs = 3, .batches = {64, 128}});
+  const Study study = made.read();
+  ASSERT_EQ(study.runs.size(), 1u);
+  EXPECT_TRUE(study.runs[0].batch_changes);
+  EXPECT_EQ(study.runs[0].notes[0],
+            "its batch changes as it trains: 64 to 128");
+  EXPECT_EQ(study.points[0].samples_per_s,
+            study.runs[0].summary["samples_per_s"].get<double>());
+}
+
 TEST(StudyRuns, SeedsOfOneConfigurationAreOnePoint) {
   MadeStudy study;
   study.add({.ranks = 1, .seed = 1});

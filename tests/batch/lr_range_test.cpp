@@ -42,6 +42,17 @@ TEST(LrRange, FindsWhereTheLossFallsAndWhereItTurns) {
   EXPECT_GT(*r.diverged_lr, r.lowest_lr);
 }
 
+// As ResNet-18 does: the first steps bring the loss from 2.5 to 2.3 at a rate
+// far too low to train with.
+TEST(LrRange, DoesNotTakeTheFirstStepsFallForARate) {
+  Sweep t = run(1e-6, 10, 300);
+  for (std::size_t i = 0; i < t.loss.size(); ++i)
+    t.loss[i] += 1.5 * std::exp(-static_cast<double>(i) / 4);
+  const RangeResult r = judge_range(t.lr, t.loss);
+  EXPECT_GT(r.steepest_lr, 1e-3);
+  EXPECT_LT(r.steepest_lr, r.lowest_lr);
+}
+
 TEST(LrRange, ALossThatIsNoNumberIsWhereItDiverged) {
   Sweep t = run(1e-6, 0.05, 200);
   t.loss.back() = std::nan("");

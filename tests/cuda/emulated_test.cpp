@@ -30,7 +30,9 @@ TEST(EmulatedOnGpu, AMessageTakesTheTimeOfItsLink) {
     const TransferHandle sent = ranks->start({.tensor = t});
     ranks->wait(sent);
     const TransferTimes times = ranks->times(sent);
-    EXPECT_NEAR(times.end_s - times.begin_s, kLink_s, 0.1e-3);
+    // Never sooner; a sanitizer makes it a little later.
+    EXPECT_GT(times.end_s - times.begin_s, kLink_s - 0.1e-3);
+    EXPECT_LT(times.end_s - times.begin_s, 1.2 * kLink_s);
   }
   EXPECT_TRUE(at::equal(t.cpu(), at::ones({1000})));
 }
