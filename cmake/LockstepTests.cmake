@@ -122,22 +122,6 @@ foreach(script IN LISTS scripts)
   endif()
 endforeach()
 
-# Against packages that `make bench` installs; elsewhere listed as not run.
-set(bench_python ${PROJECT_SOURCE_DIR}/.venv-bench/bin/python)
-if(EXISTS ${bench_python})
-  execute_process(COMMAND ${bench_python} -c "import tensorboard" RESULT_VARIABLE no_tensorboard OUTPUT_QUIET ERROR_QUIET)
-else()
-  set(no_tensorboard 1)
-endif()
-add_test(NAME bench/tensorboard_test COMMAND ${bench_python} ${PROJECT_SOURCE_DIR}/tests/bench/tensorboard_test.py)
-set_tests_properties(
-  bench/tensorboard_test PROPERTIES ENVIRONMENT "LOCKSTEP_BIN=$<TARGET_FILE:lockstep_cli>;PYTHONDONTWRITEBYTECODE=1")
-lockstep_label(bench/tensorboard_test bench lockstep_cli 1)
-if(NOT no_tensorboard EQUAL 0)
-  message(STATUS "bench/tensorboard_test will not run: .venv-bench has no tensorboard (make bench)")
-  set_tests_properties(bench/tensorboard_test PROPERTIES DISABLED TRUE)
-endif()
-
 if(TARGET comm_mpi_program AND NOT LOCKSTEP_SANITIZE)
   foreach(script mpi_group two_hosts)
     add_test(NAME comm/${script} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/comm/${script}_test.py)

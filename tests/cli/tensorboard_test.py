@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event files as the tensorboard package itself reads them. Runs where it is installed."""
+"""Event files as the tensorboard package itself reads them."""
 import pathlib
-import sys
 import tempfile
 import unittest
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from event_file import events  # noqa: E402
-from made_runs import made_run  # noqa: E402
-from program import lockstep  # noqa: E402
+from event_file import events
+from made_runs import made_run
+from program import lockstep
 
 
 class TensorBoard(unittest.TestCase):
