@@ -10,6 +10,7 @@
 
 #include "cli/doctor.h"
 #include "lockstep/core/units.h"
+#include "lockstep/hardware/topology.h"
 
 namespace lockstep::cli {
 namespace {
@@ -81,6 +82,23 @@ Finding no_gpu(const std::string& found, const std::string& advice) {
       .part = "GPU", .state = State::missing, .found = found, .advice = advice};
 }
 
+// How several GPUs reach each other is nvidia-smi's to say.
+Finding examine_pairs() {
+  const PairsHere here = pairs_here();
+  if (!here.why_unknown.empty())
+    return {.part = "GPU pairs",
+            .state = State::warn,
+            .found = here.why_unknown,
+            .advice =
+                "probe and machine.json cannot tell how GPUs reach each "
+                "other: put the driver's nvidia-smi in the path"};
+  std::string found;
+  for (const DevicePair& p : here.pairs)
+    found +=
+        fmt::format("{}{}-{} {}", found.empty() ? "" : ", ", p.a, p.b, p.path);
+  return {.part = "GPU pairs", .found = found};
+}
+
 Findings examine_driver() {
   const Driver driver;
   if (!driver.complete())
@@ -101,7 +119,9 @@ Findings examine_driver() {
     f.state = State::warn;
     f.advice = "LibTorch needs CUDA 13.0: install driver 580 or later";
   }
-  return {{.part = "GPU", .found = name_devices(driver, count)}, f};
+  Findings out = {{.part = "GPU", .found = name_devices(driver, count)}, f};
+  if (count > 1) out.push_back(examine_pairs());
+  return out;
 }
 
 Finding examine_nccl() {

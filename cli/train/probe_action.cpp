@@ -72,6 +72,13 @@ bool probe_all(const ProbeAsked& asked, Hardware& out) {
   return true;
 }
 
+std::vector<DevicePair> known_pairs() {
+  const PairsHere here = pairs_here();
+  if (!here.why_unknown.empty())
+    fmt::print(stderr, "# pairs of GPUs are left out: {}\n", here.why_unknown);
+  return here.pairs;
+}
+
 }  // namespace
 
 int run_probe(const ProbeAsked& asked) {
@@ -86,7 +93,7 @@ int run_probe(const ProbeAsked& asked) {
   const std::unique_ptr<Device> device = open_device(asked.device);
   out.cluster.device = probe_device(*device);
   out.host = device->info();
-  if (!device->torch().is_cpu()) out.pairs = probe_pairs(pairs_here());
+  if (!device->torch().is_cpu()) out.pairs = probe_pairs(known_pairs());
   validate(out.cluster);
   if (!asked.out.empty()) {
     write_json(asked.out, to_json(out));

@@ -9,9 +9,6 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <cmath>
-#include <list>
 #include <mutex>
 
 #include "lockstep/core/version.h"
@@ -25,77 +22,12 @@
 #include "lockstep/cuda/max_pool_op.h"
 #include "lockstep/cuda/norm_op.h"
 #include "lockstep/cuda/token_op.h"
-#include "lockstep/cuda/update.h"
+#include "lockstep/cuda/update_op.h"
 #include "lockstep/device/cuda_entry.h"
 #include "lockstep/device/device.h"
 
 namespace lockstep {
 namespace {
-
-UpdateRates rates_of(const UpdateArgs& a) {
-  const auto f = [](double x) { return static_cast<float>(x); };
-  const auto step = static_cast<double>(a.step);
-  return {.lr = f(a.lr),
-          .grad_scale = f(a.grad_scale),
-          .correction1 = f(1 - std::pow(a.beta1, step)),
-          .correction2 = f(1 - std::pow(a.beta2, step))};
-}
-
-UpdateRates* rates_at(const UpdateArgs& a) {
-  if (!a.rates.defined()) return nullptr;
-  return reinterpret_cast<UpdateRates*>(a.rates.data_ptr<float>());
-}
-
-UpdateNumbers numbers(const UpdateArgs& a) {
-  const auto f = [](double x) { return static_cast<float>(x); };
-  return {.now = rates_of(a),
-          .rates = rates_at(a),
-          .weight_decay = f(a.weight_decay),
-          .momentum = f(a.momentum),
-          .beta1 = f(a.beta1),
-          .beta2 = f(a.beta2),
-          .eps = f(a.eps),
-          .nesterov = a.nesterov,
-          .decoupled_decay = a.decoupled_decay};
-}
-
-std::vector<UpdateRun> runs_of(const UpdateArgs& a) {
-  if (!a.runs.empty()) return a.runs;
-  return {{.begin = 0, .numel = a.values.numel(), .zero = a.zero_grads}};
-}
-
-// See UpdatePointers.
-int offset_of(const UpdateArgs& a) {
-  int offset = -1;
-  for (const at::Tensor& t : {a.values, a.grads, a.first, a.second}) {
-    if (!t.defined()) continue;
-    const auto here = static_cast<int>(
-        reinterpret_cast<std::uintptr_t>(t.const_data_ptr()) / 4 % 4);
-    if (offset >= 0 && here != offset) return -1;
-    offset = here;
-  }
-  return offset;
-}
-
-// Runs cut into what one block updates, on the device.
-at::Tensor chunks_of(const std::vector<UpdateRun>& runs, c10::Device device) {
-  std::vector<UpdateChunk> chunks;
-  for (const UpdateRun& run : runs) {
-    const std::int32_t flags =
-        (run.decay ? kDecay : 0) | (run.zero ? kZero : 0);
-    const std::int64_t end = run.begin + run.numel;
-    for (std::int64_t i = run.begin; i < end;) {
-      // Later chunks begin where four elements can be read at once.
-      const std::int64_t next =
-          std::min(end, (i + kChunkNumel) / kChunkNumel * kChunkNumel);
-      chunks.push_back({i, static_cast<std::int32_t>(next - i), flags});
-      i = next;
-    }
-  }
-  static_assert(sizeof(UpdateChunk) == 2 * sizeof(std::int64_t));
-  const auto count = static_cast<std::int64_t>(chunks.size());
-  return at::from_blob(chunks.data(), {count, 2}, at::kLong).to(device);
-}
 
 class CudaDevice final : public Device {
  public:
@@ -153,18 +85,11 @@ class CudaDevice final : public Device {
     generator.set_state(state);
   }
 
-  void sgd(const UpdateArgs& args) override {
-    launch_sgd(pointers(args), numbers(args), stream());
-    cuda_check(cudaGetLastError(), "sgd update");
-  }
-  void adam(const UpdateArgs& args) override {
-    launch_adam(pointers(args), numbers(args), stream());
-    cuda_check(cudaGetLastError(), "adam update");
-  }
-  void put_rates(const UpdateArgs& args) override {
-    launch_put_rates(rates_of(args), rates_at(args), stream());
-    cuda_check(cudaGetLastError(), "rates");
-  }
+  void sgd(const UpdateArgs& args) override { updates_.sgd(args); }
+  void adam(const UpdateArgs& args) override { updates_.adam(args); }
+  void lars(const UpdateArgs& args) override { updates_.lars(args); }
+  void lamb(const UpdateArgs& args) override { updates_.lamb(args); }
+  void put_rates(const UpdateArgs& args) override { updates_.put_rates(args); }
 
   std::vector<std::unique_ptr<Captured>> capture(
       const std::function<void(const Cut&)>& work) override {
@@ -173,35 +98,10 @@ class CudaDevice final : public Device {
   std::string cannot_capture() const override { return {}; }
 
  private:
-  UpdatePointers pointers(const UpdateArgs& a) {
-    const auto at = [](const at::Tensor& t) {
-      return t.defined() ? t.data_ptr<float>() : nullptr;
-    };
-    const at::Tensor& chunks = table_of(runs_of(a));
-    return {at(a.values),
-            at(a.grads),
-            at(a.first),
-            at(a.second),
-            reinterpret_cast<const UpdateChunk*>(chunks.data_ptr()),
-            chunks.size(0),
-            offset_of(a)};
-  }
-
-  // Kept for good: a captured update goes on reading its table.
-  const at::Tensor& table_of(const std::vector<UpdateRun>& runs) {
-    for (const auto& [known, table] : tables_)
-      if (known == runs) return table;
-    return tables_.emplace_back(runs, chunks_of(runs, torch())).second;
-  }
-
-  cudaStream_t stream() const {
-    return c10::cuda::getCurrentCUDAStream(index_).stream();
-  }
-
   c10::DeviceIndex index_;
   EventClock clock_;
   at::cuda::MempoolId_t pool_;
-  std::list<std::pair<std::vector<UpdateRun>, at::Tensor>> tables_;
+  GpuUpdates updates_;
 };
 
 void check_versions(const char* lockstep_version, const char* torch_version) {

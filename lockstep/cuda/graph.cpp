@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/cuda/graph.h"
 
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
@@ -11,10 +12,19 @@
 namespace lockstep {
 namespace {
 
+struct TorchGraph final : at::cuda::CUDAGraph {
+  // A recording that broke before its end leaves the generators that dropout
+  // draws from waiting for it. What they draw next is as if it had never begun.
+  void release_generators() noexcept {
+    for (const auto& [state, increment] : captured_generator_states_)
+      state->capturing_ = false;
+  }
+};
+
 class Graph final : public Captured {
  public:
   void replay() override { graph.replay(); }
-  at::cuda::CUDAGraph graph;
+  TorchGraph graph;
 };
 
 // LibTorch warns of a graph without work; the last part may be one.
@@ -53,8 +63,8 @@ class Recording {
     return out;
   }
 
-  // A capture that failed leaves the stream, the allocator and the last error
-  // as it found them, so that work can go on without it.
+  // A capture that failed leaves the stream, the allocator, the generators and
+  // the last error as it found them, so that work can go on without it.
   void abandon() noexcept {
     try {
       parts_.back()->graph.capture_end();
@@ -66,6 +76,7 @@ class Recording {
         // It had not begun, or had ended before what broke.
       }
     }
+    parts_.back()->graph.release_generators();
     cudaGetLastError();
   }
 

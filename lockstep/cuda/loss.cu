@@ -34,9 +34,13 @@ __device__ Highest highest(Highest h) {
   return h;
 }
 
-// One row's loss; its gradient is written. `right`: the highest is the target.
+// What a row says of its target: the highest is it, is not, or it is no class.
+enum Verdict { kWrong = 0, kRight = 1, kNone = -1 };
+
+// One row's loss; its gradient is written.
 template <int kLanes>
-__device__ float row_loss(const LossArgs& a, int row, int lane, bool* right) {
+__device__ float row_loss(const LossArgs& a, int row, int lane,
+                          Verdict* verdict) {
   const float* x = a.logits + static_cast<std::int64_t>(row) * a.classes;
   float* grad = a.grad + static_cast<std::int64_t>(row) * a.classes;
   const auto target = static_cast<int>(a.targets[row]);
@@ -56,7 +60,11 @@ __device__ float row_loss(const LossArgs& a, int row, int lane, bool* right) {
     const float wanted = even + (c == target ? rest : 0.f);
     grad[c] = (expf(x[c] - top.value) / sum - wanted) * a.scale;
   }
-  *right = top.index == target;
+  if (a.targets[row] < 0 || a.targets[row] >= a.classes) {
+    *verdict = kNone;
+    return NAN;
+  }
+  *verdict = top.index == target ? kRight : kWrong;
   const float log_sum = logf(sum) + top.value;
   return rest * (log_sum - x[target]) + a.smoothing * (log_sum - all / classes);
 }
@@ -68,19 +76,22 @@ __global__ void __launch_bounds__(kThreads) loss_kernel(LossArgs a) {
   const int t = static_cast<int>(threadIdx.x);
   const int lane = t % kLanes;
   float loss = 0.f;
-  int right = 0;
+  int right = 0, none = 0;
   for (int row = t / kLanes; row < a.rows; row += kThreads / kLanes) {
-    bool hit = false;
-    const float l = row_loss<kLanes>(a, row, lane, &hit);
-    if (lane == 0) loss += l, right += hit ? 1 : 0;
+    Verdict verdict = kWrong;
+    const float l = row_loss<kLanes>(a, row, lane, &verdict);
+    if (lane == 0) loss += l, right += verdict == kRight;
+    none |= verdict == kNone;
   }
   losses[t] = loss, rights[t] = right;
+  none = __syncthreads_or(none);
   for (int reach = kThreads / 2; reach > 0; reach /= 2) {
     __syncthreads();
     if (t < reach)
       losses[t] += losses[t + reach], rights[t] += rights[t + reach];
   }
-  if (t == 0) *a.loss_sum = losses[0], *a.correct = rights[0];
+  if (t == 0)
+    *a.loss_sum = losses[0], *a.correct = none ? a.no_such_class : rights[0];
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct LossArgs {
   int rows, classes;
   float smoothing, scale;
   float* loss_sum;
-  std::int64_t* correct;
+  std::int64_t* correct;  // `no_such_class` for a target that is none
+  std::int64_t no_such_class;
   float* grad;  // [rows, classes]
 };
 

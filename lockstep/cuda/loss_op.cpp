@@ -53,6 +53,7 @@ LossCount large_loss(const at::Tensor& x, const at::Tensor& targets,
        .rights = rights.data_ptr<int>(),
        .loss_sum = out.loss_sum.data_ptr<float>(),
        .correct = out.correct.data_ptr<std::int64_t>(),
+       .no_such_class = kNoSuchClass,
        .half = x.scalar_type() == at::kBFloat16,
        .aligned = is_aligned(x) && wide * x.element_size() % 16 == 0},
       stream_of(x));
@@ -83,6 +84,7 @@ LossCount loss_on_gpu(const at::Tensor& logits, const at::Tensor& targets,
                .scale = static_cast<float>(scale),
                .loss_sum = out.loss_sum.data_ptr<float>(),
                .correct = out.correct.data_ptr<std::int64_t>(),
+               .no_such_class = kNoSuchClass,
                .grad = out.grad.data_ptr<float>()},
               stream_of(x));
   return out;

@@ -133,6 +133,11 @@ __global__ void __launch_bounds__(kThreads, 2) row_kernel(VocabLossArgs a) {
     grads[i] = g;
   }
   if (threadIdx.x != 0) return;
+  // A target of 64 bits that is no class may be one when it is cut to 32.
+  if (a.targets[row] < 0 || a.targets[row] >= a.classes) {
+    a.losses[row] = NAN, a.rights[row] = -1;
+    return;
+  }
   const float log_sum = logf(s.sum) + s.top.value;
   a.losses[row] = rest * (log_sum - value(x[target])) +
                   a.smoothing * (log_sum - s.all / classes);
@@ -144,17 +149,21 @@ __global__ void __launch_bounds__(1024) sum_kernel(VocabLossArgs a) {
   __shared__ int rights[1024];
   const int t = static_cast<int>(threadIdx.x);
   float loss = 0.f;
-  int right = 0;
+  int right = 0, none = 0;
 #pragma unroll 8
-  for (std::int64_t row = t; row < a.rows; row += 1024)
+  for (std::int64_t row = t; row < a.rows; row += 1024) {
     loss += a.losses[row], right += a.rights[row];
+    none |= a.rights[row] < 0;
+  }
   losses[t] = loss, rights[t] = right;
+  none = __syncthreads_or(none);
   for (int reach = 512; reach > 0; reach /= 2) {
     __syncthreads();
     if (t < reach)
       losses[t] += losses[t + reach], rights[t] += rights[t + reach];
   }
-  if (t == 0) *a.loss_sum = losses[0], *a.correct = rights[0];
+  if (t == 0)
+    *a.loss_sum = losses[0], *a.correct = none ? a.no_such_class : rights[0];
 }
 
 template <class T, int kWide, bool kKeep>

@@ -18,9 +18,10 @@ struct VocabLossArgs {
   int classes;
   float smoothing, scale;
   float* losses;  // [rows]
-  int* rights;    // [rows]
+  int* rights;    // [rows]; -1 for a target that is no class
   float* loss_sum;
-  std::int64_t* correct;
+  std::int64_t* correct;  // `no_such_class` for a target that is none
+  std::int64_t no_such_class;
   bool half;     // bf16
   bool aligned;  // rows begin at, and may be read to, multiples of 16 bytes
 };

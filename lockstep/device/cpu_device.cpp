@@ -94,6 +94,51 @@ AdamRule adam_rule(const UpdateArgs& args, const UpdateRun& run) {
           .zero_grads = run.zero};
 }
 
+// What LARS adds to SGD is one factor of gradient and decay. The learning rate
+// stays outside of the momentum, so a change of it needs no correction.
+void lars_run(const UpdateArgs& args, const UpdateRun& run) {
+  const UpdateSpan span = span_of(args, run);
+  const double decay = decay_of(args, run);
+  double trust = 1;
+  if (run.adapt)
+    trust = lars_trust(
+        args.trust,
+        {.values = norm_of(span.values, span.numel),
+         .gradient = norm_of(span.grads, span.numel) * args.grad_scale,
+         .weight_decay = decay,
+         .eps = args.eps,
+         .lr = args.lr});
+  SgdRule rule = sgd_rule(args, run);
+  rule.weight_decay = static_cast<float>(trust * decay);
+  rule.grad_scale = static_cast<float>(trust * args.grad_scale);
+  sgd_update(span, rule);
+}
+
+LambRule lamb_rule(const UpdateArgs& args, const UpdateRun& run) {
+  const double step = static_cast<double>(args.step);
+  const double bias1 = 1 - std::pow(args.beta1, step);
+  const double bias2 = 1 - std::pow(args.beta2, step);
+  return {.inverse_bias1 = static_cast<float>(1 / bias1),
+          .inverse_root_bias = static_cast<float>(1 / std::sqrt(bias2)),
+          .take1 = static_cast<float>(1 - args.beta1),
+          .beta2 = static_cast<float>(args.beta2),
+          .take2 = static_cast<float>(1 - args.beta2),
+          .eps = static_cast<float>(args.eps),
+          .grad_scale = static_cast<float>(args.grad_scale),
+          .weight_decay = static_cast<float>(decay_of(args, run)),
+          .zero_grads = run.zero};
+}
+
+void lamb_run(const UpdateArgs& args, const UpdateRun& run) {
+  const UpdateSpan span = span_of(args, run);
+  const LambRule rule = lamb_rule(args, run);
+  const double length = lamb_moments(span, rule);
+  double trust = 1;
+  if (run.adapt)
+    trust = lamb_trust(args.trust, norm_of(span.values, span.numel), length);
+  lamb_apply(span, rule, args.lr * trust);
+}
+
 class CpuDevice final : public Device {
  public:
   c10::Device torch() const override { return c10::kCPU; }
@@ -156,6 +201,14 @@ class CpuDevice final : public Device {
   void adam(const UpdateArgs& args) override {
     for (const UpdateRun& run : runs_of(args))
       adam_update(span_of(args, run), adam_rule(args, run));
+  }
+
+  void lars(const UpdateArgs& args) override {
+    for (const UpdateRun& run : runs_of(args)) lars_run(args, run);
+  }
+
+  void lamb(const UpdateArgs& args) override {
+    for (const UpdateRun& run : runs_of(args)) lamb_run(args, run);
   }
 
   void put_rates(const UpdateArgs&) override {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lockstep/core/json.h"
+#include "lockstep/kernels/trust.h"
 #include "lockstep/measure/time_source.h"
 
 namespace lockstep {
@@ -20,8 +21,9 @@ namespace lockstep {
 // Neighbouring elements that an update treats alike.
 struct UpdateRun {
   std::int64_t begin = 0, numel = 0;
-  bool decay = true;  // weight decay applies
-  bool zero = true;   // write zeros over the gradients
+  bool decay = true;   // weight decay applies
+  bool zero = true;    // write zeros over the gradients
+  bool adapt = false;  // lars, lamb: a tensor whose norm scales its step
   bool operator==(const UpdateRun&) const = default;
 };
 
@@ -30,10 +32,11 @@ struct UpdateRun {
 struct UpdateArgs {
   at::Tensor values, grads, first, second;  // [numel], fp32, same device
   double lr = 0, weight_decay = 0, grad_scale = 1;
-  double momentum = 0;                   // sgd
-  bool nesterov = false;                 // sgd
-  double beta1 = 0, beta2 = 0, eps = 0;  // adam
+  double momentum = 0;                   // sgd, lars
+  bool nesterov = false;                 // sgd, lars
+  double beta1 = 0, beta2 = 0, eps = 0;  // adam, lamb; lars has an eps
   bool decoupled_decay = false;          // adamw
+  TrustRule trust{};                     // lars, lamb
   std::int64_t step = 1;                 // 1 for the first update
   // Write zeros over the gradients. False where the next backward overwrites
   // them anyway (kernels/direct_grad.h).
@@ -81,6 +84,10 @@ class Device {
 
   virtual void sgd(const UpdateArgs& args) = 0;
   virtual void adam(const UpdateArgs& args) = 0;
+  // Each run that adapts is one whole tensor. Norms are sums in double in an
+  // order of their own: the same bits every time.
+  virtual void lars(const UpdateArgs& args) = 0;
+  virtual void lamb(const UpdateArgs& args) = 0;
   // Writes args' lr, grad_scale and step to args.rates, in the stream's order.
   virtual void put_rates(const UpdateArgs& args) = 0;
 

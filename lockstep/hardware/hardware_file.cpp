@@ -220,7 +220,8 @@ Hardware hardware_from_json(const Json& json, const Place& place) {
     c.device.gpu = true;
   if (out.host.is_string() && c.name.empty()) c.name = out.host;
   // A run's machine.json says them of its host.
-  for (const char* field : {"system", "cores", "memory_bytes"}) o.skip(field);
+  for (const char* field : {"system", "cores", "memory_bytes", "pairs_unknown"})
+    o.skip(field);
   o.finish();
   at_place(place(""), [&] { validate(c); });
   return out;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/hardware/topology.h"
 
+#include <fmt/format.h>
+#include <sys/wait.h>
+
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <sstream>
 
 namespace lockstep {
@@ -62,15 +64,27 @@ Matrix matrix_of(const std::string& text) {
   return out;
 }
 
-std::string output_of(const char* command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), pclose);
-  if (!pipe) return "";
-  std::string out;
+struct Answer {
+  std::string text = {};
+  int status = 127;  // the shell's, when there is no such program
+};
+
+Answer answer_of(const char* command) {
+  FILE* pipe = popen(command, "r");
+  if (pipe == nullptr) return {};
+  Answer out;
   std::array<char, 4096> room;
-  while (const std::size_t n =
-             std::fread(room.data(), 1, room.size(), pipe.get()))
-    out.append(room.data(), n);
+  while (const std::size_t n = std::fread(room.data(), 1, room.size(), pipe))
+    out.text.append(room.data(), n);
+  const int ended = pclose(pipe);
+  out.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
   return out;
+}
+
+std::string why_unknown(const Answer& answer) {
+  if (answer.status == 0) return {};
+  if (answer.status == 127) return "nvidia-smi is not in the path";
+  return fmt::format("nvidia-smi topo -m ended with {}", answer.status);
 }
 
 }  // namespace
@@ -94,9 +108,11 @@ std::vector<DevicePair> parse_topology(const std::string& paths,
   return out;
 }
 
-std::vector<DevicePair> pairs_here() {
-  return parse_topology(output_of("nvidia-smi topo -m 2>/dev/null"),
-                        output_of("nvidia-smi topo -p2p r 2>/dev/null"));
+PairsHere pairs_here() {
+  const Answer paths = answer_of("nvidia-smi topo -m 2>/dev/null");
+  const Answer readable = answer_of("nvidia-smi topo -p2p r 2>/dev/null");
+  return {.pairs = parse_topology(paths.text, readable.text),
+          .why_unknown = why_unknown(paths)};
 }
 
 }  // namespace lockstep

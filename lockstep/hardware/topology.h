@@ -16,7 +16,12 @@ namespace lockstep {
 std::vector<DevicePair> parse_topology(const std::string& paths,
                                        const std::string& readable);
 
-// What nvidia-smi says here; none where it is missing or there is one GPU.
-std::vector<DevicePair> pairs_here();
+struct PairsHere {
+  std::vector<DevicePair> pairs = {};  // none for one GPU
+  std::string why_unknown = {};        // empty where nvidia-smi answered
+};
+
+// What nvidia-smi says here.
+PairsHere pairs_here();
 
 }  // namespace lockstep

@@ -15,26 +15,25 @@
 namespace lockstep {
 namespace {
 
-// Neighbouring parameters that are treated alike, updated in one go.
-struct Run {
-  std::int64_t begin = 0, numel = 0;
-  bool decay = false;  // weight decay applies
-  bool zero = false;   // gradients must be zero in memory afterwards
-};
-
-std::vector<Run> runs_of(const FlatParams& params, const OptimConfig& config) {
-  std::vector<Run> runs;
+// Neighbouring parameters that are treated alike, updated in one go. One whose
+// norm counts stays on its own.
+std::vector<UpdateRun> runs_of(const FlatParams& params,
+                               const OptimConfig& config) {
+  std::vector<UpdateRun> runs;
   for (std::size_t i = 0; i < params.slices().size(); ++i) {
     const Slice& slice = params.slices()[i];
     const DirectGrad* direct = direct_grad_of(params.params()[i]);
+    UpdateRun run{.begin = slice.begin, .numel = slice.numel};
     // Without weight decay all are alike: fewer and longer runs.
-    const bool decay = config.weight_decay != 0 &&
-                       (config.decay_norm_and_bias || !slice.norm_or_bias);
-    const bool zero = !(direct && direct->used);
-    if (!runs.empty() && runs.back().decay == decay && runs.back().zero == zero)
-      runs.back().numel += slice.numel;
+    run.decay = config.weight_decay != 0 &&
+                (config.decay_norm_and_bias || !slice.norm_or_bias);
+    run.zero = !(direct && direct->used);
+    run.adapt = is_layerwise(config.kind) && !slice.norm_or_bias;
+    if (!runs.empty() && !run.adapt && !runs.back().adapt &&
+        runs.back().decay == run.decay && runs.back().zero == run.zero)
+      runs.back().numel += run.numel;
     else
-      runs.push_back({slice.begin, slice.numel, decay, zero});
+      runs.push_back(run);
   }
   return runs;
 }
@@ -45,7 +44,7 @@ struct Part {
   bool mine = true;
 };
 
-std::vector<Part> parts_of(const Run& run,
+std::vector<Part> parts_of(const UpdateRun& run,
                            const std::vector<OwnedRange>& owned) {
   if (owned.empty()) return {{run.begin, run.numel, run.begin, true}};
   std::vector<Part> out;
@@ -69,6 +68,7 @@ UpdateArgs fixed_args(const OptimConfig& config) {
   args.momentum = config.momentum, args.nesterov = config.nesterov;
   args.beta1 = config.beta1, args.beta2 = config.beta2, args.eps = config.eps;
   args.decoupled_decay = config.kind == OptimKind::adamw;
+  args.trust = {config.trust_coefficient, config.trust_clip};
   return args;
 }
 
@@ -97,7 +97,6 @@ Optimizer::Optimizer(const OptimConfig& config, FlatParams& params,
                      Device& device)
     : config_(config), params_(params), device_(device) {
   check_settings(config);
-  if (is_layerwise(config.kind)) layerwise_.emplace(config, params);
 }
 
 void Optimizer::own(std::vector<OwnedRange> ranges) {
@@ -123,14 +122,30 @@ void Optimizer::step(double lr, double grad_scale) {
   make_state();
   params_.settle_grads();
   ++steps_;
-  if (layerwise_) {
-    check(owned_.empty(), "lars and lamb see whole tensors");
-    layerwise_->step({first_, second_, lr, grad_scale, steps_});
-    return mark_stale(params_);
-  }
-  UpdateArgs args = fixed_args(config_);
+  UpdateArgs args = owned_.empty() ? whole_update() : fixed_args(config_);
   args.lr = lr, args.grad_scale = grad_scale, args.step = steps_;
-  for (const Run& run : runs_of(params_, config_))
+  owned_.empty() ? update(args) : update_owned(args);
+  mark_stale(params_);
+}
+
+void Optimizer::update(const UpdateArgs& args) {
+  switch (config_.kind) {
+    case OptimKind::sgd:
+      return device_.sgd(args);
+    case OptimKind::adam:
+    case OptimKind::adamw:
+      return device_.adam(args);
+    case OptimKind::lars:
+      return device_.lars(args);
+    case OptimKind::lamb:
+      return device_.lamb(args);
+  }
+}
+
+// Each part has its state elsewhere, so each is an update of its own.
+void Optimizer::update_owned(UpdateArgs args) {
+  check(!is_layerwise(config_.kind), "lars and lamb see whole tensors");
+  for (const UpdateRun& run : runs_of(params_, config_))
     for (const Part& part : parts_of(run, owned_)) {
       const auto state = [&](const at::Tensor& t) {
         return t.defined() ? t.narrow(0, part.state_begin, part.numel) : t;
@@ -144,9 +159,8 @@ void Optimizer::step(double lr, double grad_scale) {
       args.first = state(first_), args.second = state(second_);
       args.weight_decay = run.decay ? config_.weight_decay : 0;
       args.zero_grads = run.zero;
-      config_.kind == OptimKind::sgd ? device_.sgd(args) : device_.adam(args);
+      update(args);
     }
-  mark_stale(params_);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> Optimizer::state() {
@@ -159,15 +173,13 @@ std::vector<std::pair<std::string, at::Tensor>> Optimizer::state() {
 
 // Where it is all updated at once.
 UpdateArgs Optimizer::whole_update() const {
-  check(owned_.empty(), "a captured step updates everything");
+  check(owned_.empty(), "a part is updated piece by piece");
   UpdateArgs args = fixed_args(config_);
   args.values = params_.values(), args.grads = params_.grads();
   args.first = first_, args.second = second_;
   args.weight_decay = config_.weight_decay;
   args.step = steps_;
-  for (const Run& run : runs_of(params_, config_))
-    args.runs.push_back({run.begin, run.numel, run.decay, run.zero});
-  args.rates = rates_;
+  args.runs = runs_of(params_, config_);
   return args;
 }
 
@@ -178,6 +190,7 @@ void Optimizer::begin_step(double lr) {
   ++steps_;
   UpdateArgs args = whole_update();
   args.lr = lr;
+  args.rates = rates_;
   device_.put_rates(args);
 }
 
@@ -186,8 +199,9 @@ void Optimizer::end_step(double clip_norm) {
   check(rates_.defined(), "a step ends that began");
   params_.settle_grads();
   if (clip_norm > 0) rates_[1].copy_(clip_scale_on_device(params_, clip_norm));
-  const UpdateArgs args = whole_update();
-  config_.kind == OptimKind::sgd ? device_.sgd(args) : device_.adam(args);
+  UpdateArgs args = whole_update();
+  args.rates = rates_;
+  update(args);
   mark_stale(params_);
 }
 

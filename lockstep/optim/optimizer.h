@@ -6,14 +6,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lockstep/config/optim.h"
 #include "lockstep/optim/flat_params.h"
-#include "lockstep/optim/layerwise.h"
 
 namespace lockstep {
 
@@ -55,6 +53,8 @@ class Optimizer {
  private:
   void make_state();
   UpdateArgs whole_update() const;
+  void update(const UpdateArgs& args);
+  void update_owned(UpdateArgs args);
 
   OptimConfig config_;
   FlatParams& params_;
@@ -62,7 +62,6 @@ class Optimizer {
   std::vector<OwnedRange> owned_;  // empty: everything
   at::Tensor first_, second_;      // momentum or mean; square
   at::Tensor rates_;               // of a captured step, see UpdateArgs
-  std::optional<Layerwise> layerwise_;
   std::int64_t steps_ = 0;
 };
 

@@ -33,9 +33,10 @@ bool is_thin(const LayerWork& layer) {
              kThinConvFlops * static_cast<double>(layer.output_numel);
 }
 
-// Reads and writes of one parameter by one update, in floats.
+// Reads and writes of one parameter by one update, in floats. LAMB takes two
+// passes, the second over values and moments.
 double update_floats(const OptimConfig& optim) {
-  if (optim.kind == OptimKind::lamb) return 12;
+  if (optim.kind == OptimKind::lamb) return 10;
   if (keeps_square(optim.kind)) return 7;
   const double norms = optim.kind == OptimKind::lars ? 2 : 0;
   return norms + (optim.momentum > 0 ? 5 : 3);

@@ -23,8 +23,10 @@ Json machine_json(Device& device) {
            {"memory_bytes", pages * page},
            {"device", device.info()}};
   if (device.torch().is_cpu()) return out;
+  const PairsHere here = pairs_here();
   Json& pairs = out["pairs"] = Json::array();
-  for (const DevicePair& pair : pairs_here()) pairs.push_back(to_json(pair));
+  for (const DevicePair& pair : here.pairs) pairs.push_back(to_json(pair));
+  if (!here.why_unknown.empty()) out["pairs_unknown"] = here.why_unknown;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "lockstep/comm/gather_rows.h"
+#include "lockstep/core/error.h"
 
 namespace lockstep {
 namespace {
@@ -91,6 +92,10 @@ std::vector<StepResult> StepLog::drain() {
     if (results_[i].samples == 0) continue;
     results_[i].loss = losses.const_data_ptr<float>()[i];
     results_[i].correct = correct.const_data_ptr<std::int64_t>()[i];
+    if (results_[i].correct < 0)
+      throw Error(Fault::data, "data", "a target is no class of the model",
+                  "targets count from 0 to one below model.classes, tokens to "
+                  "one below model.vocab");
   }
   return std::exchange(results_, {});
 }

@@ -10,6 +10,8 @@
 namespace lockstep {
 namespace {
 
+using Conv1dOnGpu = GpuTest;
+
 struct Case {
   std::int64_t batch, in, length, out, taps, padding, pool;
 };
@@ -42,7 +44,6 @@ Passed pass(const Case& c, const at::Tensor& x0, const at::Tensor& w0,
 void compare(const Case& c) {
   SCOPED_TRACE(::testing::Message() << c.in << " channels, " << c.taps
                                     << " taps, length " << c.length);
-  gpu();
   const at::Tensor x = random({c.batch, c.in, c.length});
   const at::Tensor w =
       random({c.out, c.in, c.taps}) / 16;  // a power of two: still exact
@@ -61,22 +62,21 @@ void compare(const Case& c) {
   }
 }
 
-TEST(Conv1dOnGpu, AgreesWithLibTorchAtTheModelsSizes) {
+TEST_F(Conv1dOnGpu, AgreesWithLibTorchAtTheModelsSizes) {
   compare({2, 1, 12000, 50, 200, 100, 4});
   compare({2, 50, 3000, 30, 100, 50, 3});
   compare({2, 30, 1000, 10, 50, 25, 5});
 }
 
-TEST(Conv1dOnGpu, AgreesWhereNothingIsRound) {
+TEST_F(Conv1dOnGpu, AgreesWhereNothingIsRound) {
   compare({1, 1, 301, 53, 37, 0, 4});
   compare({3, 49, 143, 25, 7, 3, 3});
   compare({2, 25, 219, 16, 11, 10, 5});
   compare({1, 50, 4, 30, 3, 1, 3});
 }
 
-TEST(Conv1dOnGpu, GivesTheSameBitsEveryTime) {
+TEST_F(Conv1dOnGpu, GivesTheSameBitsEveryTime) {
   const Case c{4, 50, 700, 30, 100, 50, 3};
-  gpu();
   const at::Tensor x = random({4, 50, 700}), w = random({30, 50, 100}) / 16;
   const at::Tensor b = random({30}), g = random({4, 30, 233});
   const Passed first = pass(c, x, w, b, g, true);
@@ -87,8 +87,7 @@ TEST(Conv1dOnGpu, GivesTheSameBitsEveryTime) {
   EXPECT_TRUE(at::equal(first.input_grad, again.input_grad));
 }
 
-TEST(Conv1dOnGpu, LeavesOtherSizesAndFp32ToLibTorch) {
-  gpu();
+TEST_F(Conv1dOnGpu, LeavesOtherSizesAndFp32ToLibTorch) {
   const at::Tensor x = random({2, 3, 100}).to(at::kCUDA);
   const at::Tensor w = random({5, 3, 9}).to(at::kCUDA);
   const at::Tensor b = random({5}).to(at::kCUDA);

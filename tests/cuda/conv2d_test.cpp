@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+using Conv2dOnGpu = GpuTest;
+
 struct Passed {
   at::Tensor output, input, weight;
 };
@@ -42,8 +44,7 @@ Passed theirs(const at::Tensor& x0, const at::Tensor& w0, const at::Tensor& g) {
 
 // Three channels are widened to eight on the way; what comes out must still be
 // channels last, or no layer after it finds its kernel.
-TEST(Conv2dOnGpu, AgreesWithLibTorchAndStaysChannelsLast) {
-  gpu();
+TEST_F(Conv2dOnGpu, AgreesWithLibTorchAndStaysChannelsLast) {
   for (const std::int64_t channels : {3, 16}) {
     SCOPED_TRACE(channels);
     const at::Tensor x = random({4, channels, 9, 9});

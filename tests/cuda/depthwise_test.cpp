@@ -10,10 +10,11 @@
 namespace lockstep {
 namespace {
 
+using DepthwiseOnGpu = GpuTest;
+
 void compare(at::IntArrayRef sizes, std::int64_t stride) {
   SCOPED_TRACE(::testing::Message()
                << "sizes " << sizes << " stride " << stride);
-  gpu();
   const at::Tensor x0 = random(sizes), w0 = random({sizes[1], 1, 3, 3});
   const auto half = at::TensorOptions().device(at::kCUDA).dtype(at::kBFloat16);
   const at::Tensor x =
@@ -39,7 +40,7 @@ void compare(at::IntArrayRef sizes, std::int64_t stride) {
   EXPECT_LT(distance(w.grad(), rw.grad()), 1e-4);
 }
 
-TEST(DepthwiseOnGpu, AgreesWithLibTorch) {
+TEST_F(DepthwiseOnGpu, AgreesWithLibTorch) {
   for (const std::int64_t stride : {1, 2}) {
     compare({2, 32, 28, 28}, stride);
     compare({3, 144, 7, 7}, stride);

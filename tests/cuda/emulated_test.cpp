@@ -13,16 +13,17 @@
 namespace lockstep {
 namespace {
 
+using EmulatedOnGpu = GpuTest;
+
 constexpr double kLink_s = 5e-3;
 
 std::unique_ptr<Group> group() {
-  gpu();
   return make_emulated_group(
       8, [](Collective, std::int64_t, int) { return kLink_s; },
       gpu_table().delay);
 }
 
-TEST(EmulatedOnGpu, AMessageTakesTheTimeOfItsLink) {
+TEST_F(EmulatedOnGpu, AMessageTakesTheTimeOfItsLink) {
   const std::unique_ptr<Group> ranks = group();
   const at::Tensor t = at::ones({1000}).to(gpu().torch());
   ranks->run({.tensor = t});  // loads the kernel
@@ -37,7 +38,7 @@ TEST(EmulatedOnGpu, AMessageTakesTheTimeOfItsLink) {
   EXPECT_TRUE(at::equal(t.cpu(), at::ones({1000})));
 }
 
-TEST(EmulatedOnGpu, MessagesMoveBesideTheComputation) {
+TEST_F(EmulatedOnGpu, MessagesMoveBesideTheComputation) {
   const std::unique_ptr<Group> ranks = group();
   const at::Tensor t = at::ones({1000}).to(gpu().torch());
   const auto stream =

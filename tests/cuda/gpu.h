@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
 #include <torch/utils.h>
 
 #include <memory>
@@ -12,12 +13,19 @@
 
 namespace lockstep {
 
-// Draws start anew: a test sees the same numbers whichever ran before it.
 inline Device& gpu() {
   static const std::unique_ptr<Device> one = open_device("cuda");
-  torch::manual_seed(7);
   return *one;
 }
+
+// Draws start anew: a test sees the same numbers whichever ran before it.
+class GpuTest : public ::testing::Test {
+ protected:
+  GpuTest() {
+    gpu();
+    torch::manual_seed(7);
+  }
+};
 
 // |a - b| / |b|, in double.
 inline double distance(const at::Tensor& a, const at::Tensor& b) {

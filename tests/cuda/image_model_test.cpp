@@ -18,6 +18,8 @@
 namespace lockstep {
 namespace {
 
+using ImageModelsOnGpu = GpuTest;
+
 using Grads = std::vector<at::Tensor>;
 
 Model seeded(const ModelConfig& config) {
@@ -93,7 +95,6 @@ Grads ours(const ModelConfig& config, const at::Tensor& x,
 // such as that of a bias before another normalisation.
 std::size_t compare(const ModelConfig& config, at::IntArrayRef sizes,
                     double most) {
-  gpu();
   const at::Tensor x = random(sizes);
   const at::Tensor y = at::randint(10, {sizes[0]}, at::kLong);
   const Grads exact = plain(config, x, y, false);
@@ -118,7 +119,7 @@ std::size_t compare(const ModelConfig& config, at::IntArrayRef sizes,
 
 // Whatever LibTorch's bf16 makes of it is to be matched. A scale of zero hides
 // the two convolutions and the norm before it in each of eight blocks.
-TEST(ImageModelsOnGpu, AreAsNearToFp64AsLibTorchsBf16) {
+TEST_F(ImageModelsOnGpu, AreAsNearToFp64AsLibTorchsBf16) {
   const double any = INFINITY;
   EXPECT_EQ(compare({.kind = ModelKind::resnet18, .classes = 10},
                     {16, 3, 32, 32}, any),

@@ -12,6 +12,11 @@
 namespace lockstep {
 namespace {
 
+using LossOnGpu = GpuTest;
+using LossOfALargeVocabularyOnGpu = GpuTest;
+using LossOfManyRowsOnGpu = GpuTest;
+using ColumnSumsOnGpu = GpuTest;
+
 void compare(std::int64_t rows, std::int64_t classes, double smoothing) {
   SCOPED_TRACE(::testing::Message() << rows << " rows of " << classes
                                     << ", smoothing " << smoothing);
@@ -36,7 +41,7 @@ void compare(std::int64_t rows, std::int64_t classes, double smoothing) {
             x.argmax(1).eq(y).sum().item<std::int64_t>());
 }
 
-TEST(LossOnGpu, AgreesWithLibTorch) {
+TEST_F(LossOnGpu, AgreesWithLibTorch) {
   for (const double smoothing : {0.0, 0.1}) {
     compare(1, 2, smoothing);
     compare(10, 10, smoothing);
@@ -83,7 +88,7 @@ void compare_large(at::IntArrayRef sizes, bool padded, double smoothing) {
   }
 }
 
-TEST(LossOfALargeVocabularyOnGpu, AgreesWithLibTorch) {
+TEST_F(LossOfALargeVocabularyOnGpu, AgreesWithLibTorch) {
   for (const double smoothing : {0.0, 0.1}) {
     compare_large({2, 7, 50257}, true, smoothing);
     compare_large({2, 7, 50257}, false, smoothing);
@@ -94,14 +99,13 @@ TEST(LossOfALargeVocabularyOnGpu, AgreesWithLibTorch) {
   }
 }
 
-TEST(LossOfManyRowsOnGpu, AgreesWithLibTorchInFp32) {
+TEST_F(LossOfManyRowsOnGpu, AgreesWithLibTorchInFp32) {
   compare(20000, 10, 0);
   compare(70, 5000, 0.1);
   compare(9, 40001, 0);
 }
 
-TEST(ColumnSumsOnGpu, AgreeWithLibTorch) {
-  gpu();
+TEST_F(ColumnSumsOnGpu, AgreeWithLibTorch) {
   for (const auto& [rows, columns] :
        {std::pair<std::int64_t, std::int64_t>{10, 1000}, {600, 33}, {1, 1}}) {
     const at::Tensor x = at::randn({rows, columns});
@@ -111,7 +115,23 @@ TEST(ColumnSumsOnGpu, AgreeWithLibTorch) {
   }
 }
 
-TEST(LossOnGpu, KeepsWhatIsNotANumber) {
+// Neither read nor counted, and nothing waits for it.
+TEST_F(LossOnGpu, SaysThatATargetIsNoClass) {
+  for (const std::int64_t classes : {10, 200, 2000})
+    for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{-100},
+                                   classes, (std::int64_t{1} << 32) + 1}) {
+      SCOPED_TRACE(::testing::Message() << bad << " of " << classes);
+      const at::Tensor x = at::randn({40, classes}).to(gpu().torch());
+      at::Tensor y = at::zeros({40}, at::kLong);
+      y[33] = bad;
+      const LossCount got = cross_entropy_count(x, y.to(gpu().torch()), 0, 1);
+      EXPECT_EQ(got.correct.item<std::int64_t>(), kNoSuchClass);
+      EXPECT_TRUE(got.loss_sum.isnan().item<bool>());
+      EXPECT_TRUE(got.grad.isfinite().all().item<bool>());
+    }
+}
+
+TEST_F(LossOnGpu, KeepsWhatIsNotANumber) {
   at::Tensor x = at::randn({4, 10});
   x[2][3] = std::nan("");
   const LossCount got = cross_entropy_count(

@@ -10,13 +10,15 @@
 namespace lockstep {
 namespace {
 
+using MaxPoolOnGpu = GpuTest;
+
 at::Tensor image(const at::Tensor& x) {
   return x.to(at::TensorOptions().device(gpu().torch()).dtype(at::kBFloat16))
       .contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 // Few different numbers: many windows have equals.
-TEST(MaxPoolOnGpu, AgreesWithLibTorchAndTakesTheFirstOfEquals) {
+TEST_F(MaxPoolOnGpu, AgreesWithLibTorchAndTakesTheFirstOfEquals) {
   for (const std::vector<std::int64_t>& sizes :
        {std::vector<std::int64_t>{2, 64, 112, 112},
         {3, 8, 7, 10},
@@ -40,7 +42,7 @@ TEST(MaxPoolOnGpu, AgreesWithLibTorchAndTakesTheFirstOfEquals) {
   }
 }
 
-TEST(MaxPoolOnGpu, KeepsWhatIsNotANumber) {
+TEST_F(MaxPoolOnGpu, KeepsWhatIsNotANumber) {
   at::Tensor x = random({1, 8, 6, 6});
   x[0][3][2][2] = std::nan("");
   const at::Tensor y = max_pool3x3(image(x)).cpu();

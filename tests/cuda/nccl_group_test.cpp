@@ -12,12 +12,13 @@
 namespace lockstep {
 namespace {
 
+using NcclGroup = GpuTest;
+
 void with_group(const std::function<void(Group&)>& body) {
-  gpu();
   run_nccl_ranks(1, 0, {}, {}, body);
 }
 
-TEST(NcclGroup, OfOneLeavesEveryValueWhereItBelongs) {
+TEST_F(NcclGroup, OfOneLeavesEveryValueWhereItBelongs) {
   with_group([](Group& group) {
     EXPECT_EQ(group.backend(), "nccl");
     for (const c10::Device device : {gpu().torch(), c10::Device(c10::kCPU)})
@@ -44,7 +45,7 @@ TEST(NcclGroup, OfOneLeavesEveryValueWhereItBelongs) {
   });
 }
 
-TEST(NcclGroup, KnowsWhenAMessageMoved) {
+TEST_F(NcclGroup, KnowsWhenAMessageMoved) {
   with_group([](Group& group) {
     const at::Tensor t = at::ones({1 << 20}).to(gpu().torch());
     const TransferHandle sent = group.start({.tensor = t});
@@ -56,7 +57,7 @@ TEST(NcclGroup, KnowsWhenAMessageMoved) {
   });
 }
 
-TEST(NcclGroup, OfTwoOnOneGpuIsRefusedWithTheWayOut) {
+TEST_F(NcclGroup, OfTwoOnOneGpuIsRefusedWithTheWayOut) {
   try {
     run_nccl_ranks(2, 0, {}, {}, [](Group&) {});
     FAIL() << "two ranks shared a GPU";

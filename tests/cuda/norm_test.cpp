@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+using NormOnGpu = GpuTest;
+
 struct Passed {
   at::Tensor output, input, residual, weight, bias, mean, var, batches;
 };
@@ -69,7 +71,6 @@ void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
   SCOPED_TRACE(::testing::Message()
                << "sizes " << sizes << " activation "
                << static_cast<int>(activation) << " residual " << residual);
-  gpu();
   const at::Tensor x = (random(sizes) / 2 + 3).to(at::kBFloat16);
   const at::Tensor r = residual ? random(sizes) : at::Tensor();
   const at::Tensor g = random(sizes);
@@ -88,7 +89,7 @@ void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
   }
 }
 
-TEST(NormOnGpu, AgreesWithLibTorch) {
+TEST_F(NormOnGpu, AgreesWithLibTorch) {
   for (const Activation a :
        {Activation::none, Activation::relu, Activation::relu6})
     for (const bool residual : {false, true}) {
@@ -100,8 +101,7 @@ TEST(NormOnGpu, AgreesWithLibTorch) {
 }
 
 // A plain sum of squares would lose this variance.
-TEST(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
-  gpu();
+TEST_F(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
   const at::Tensor x = (random({8, 16, 9, 9}) + 1000).to(at::kBFloat16);
   const at::Tensor g = random(x.sizes());
   const Passed ours = pass(x, {}, g, Activation::none, true);
@@ -110,8 +110,7 @@ TEST(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
   EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
 }
 
-TEST(NormOnGpu, KeepsWhatIsNotANumber) {
-  gpu();
+TEST_F(NormOnGpu, KeepsWhatIsNotANumber) {
   at::Tensor x = random({2, 16, 4, 4});
   x[0][3][1][1] = std::nan("");
   const Passed out = pass(x, {}, random({2, 16, 4, 4}), Activation::relu, true);
@@ -119,8 +118,7 @@ TEST(NormOnGpu, KeepsWhatIsNotANumber) {
   EXPECT_FALSE(out.output.select(1, 2).isnan().any().item<bool>());
 }
 
-TEST(NormOnGpu, LeavesEvaluationToLibTorch) {
-  gpu();
+TEST_F(NormOnGpu, LeavesEvaluationToLibTorch) {
   torch::nn::BatchNorm2d norm(16);
   norm->to(at::kCUDA);
   norm->eval();

@@ -5,84 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/utils.h>
 
 #include "lockstep/comm/emulated_group.h"
-#include "lockstep/comm/thread_group.h"
 #include "lockstep/core/error.h"
 #include "lockstep/kernels/gpu_table.h"
-#include "lockstep/model/model.h"
-#include "lockstep/optim/optimizer.h"
 #include "tests/cuda/gpu.h"
+#include "tests/cuda/steps.h"
 
 namespace lockstep {
 namespace {
 
-RunConfig config_of(ModelKind model, GraphUse graph) {
-  RunConfig config;
-  config.model.kind = model;
-  config.model.classes = 10;
-  config.train.device = "cuda";
-  config.train.graph = graph;
-  config.optim.kind = OptimKind::adam;
-  config.optim.lr = 1e-3;
-  config.optim.weight_decay = 1e-2;
-  config.optim.decay_norm_and_bias = false;
-  return config;
-}
-
-struct Trained {
-  std::vector<double> losses;
-  at::Tensor values;
-  Json notes;
-  std::vector<StepSample> samples;
-  std::vector<CommSample> messages;
-};
-
-// Steps of eight samples and, every third, of five: two shapes.
-Trained train(const RunConfig& config, const Model& own, int every = 1,
-              Group* ranks = nullptr) {
-  Trained out;
-  run_ranks(1, {}, [&](Group& alone) {
-    Group& group = ranks ? *ranks : alone;
-    const auto device = open_device("cuda");
-    device->allow_tf32(false);
-    torch::manual_seed(3);
-    Model model = own.module ? own : make_model(config.model);
-    model.module->to(device->torch());
-    FlatParams params(*model.module);
-    Optimizer optimizer(config.optim, params, *device);
-    Recorder recorder(0, device->time_source(), {.every = every});
-    const auto strategy =
-        make_strategy({config, model, params, *device, group, recorder});
-    const at::Tensor x = at::randn({8, 12000}).to(device->torch());
-    const at::Tensor y = at::randint(10, {8}, at::kLong).to(device->torch());
-    for (int step = 0; step < 12; ++step) {
-      const std::int64_t n = step % 3 == 2 ? 5 : 8;
-      recorder.begin_step(step, 0);
-      const StepOutcome outcome =
-          strategy->step({.passes = {{x.narrow(0, 0, n), y.narrow(0, 0, n), n}},
-                          .global_samples = n,
-                          .lr = config.optim.lr / (1 + step)},
-                         optimizer);
-      recorder.end_step(n);
-      out.losses.push_back(outcome.loss_sum.item<double>() /
-                           static_cast<double>(n));
-    }
-    out.values = params.values().cpu();
-    out.notes = strategy->notes();
-    Recorder::Samples recorded = recorder.collect(out.losses);
-    out.samples = std::move(recorded.steps);
-    out.messages = std::move(recorded.messages);
-  });
-  return out;
-}
+using CapturedStep = GpuTest;
 
 // Every kernel of a linear model sums in one order.
 void expect_same(RunConfig config, int every) {
-  const Trained eager = train(config, {}, every);
+  const Trained eager = train({config, every});
   config.train.graph = GraphUse::on;
-  const Trained captured = train(config, {}, every);
+  const Trained captured = train({config, every});
   EXPECT_EQ(eager.losses, captured.losses);
   EXPECT_TRUE(at::equal(eager.values, captured.values));
   EXPECT_EQ(eager.notes.at("steps_replayed"), 0);
@@ -91,14 +30,24 @@ void expect_same(RunConfig config, int every) {
   EXPECT_LT(captured.losses.back(), captured.losses.front());
 }
 
-TEST(StepGraph, TrainsToTheSameBitsWhole) {
+TEST_F(CapturedStep, TrainsToTheSameBitsWhole) {
   expect_same(config_of(ModelKind::linear, GraphUse::off), 1000);
 }
 
-TEST(StepGraph, TrainsToTheSameBitsPieceByPieceAndTimesThem) {
+TEST_F(CapturedStep, TrainsToTheSameBitsWithLarsAndLamb) {
+  RunConfig config = config_of(ModelKind::linear, GraphUse::off);
+  config.optim.lr = 0.05;
+  config.optim.kind = OptimKind::lamb;
+  for (const int every : {1, 1000}) expect_same(config, every);
+  config.optim.kind = OptimKind::lars;
+  config.optim.momentum = 0.5;
+  config.optim.trust_coefficient = 0.5;
+  for (const int every : {1, 1000}) expect_same(config, every);
+}
+
+TEST_F(CapturedStep, TrainsToTheSameBitsPieceByPieceAndTimesThem) {
   expect_same(config_of(ModelKind::linear, GraphUse::off), 1);
-  const Trained timed =
-      train(config_of(ModelKind::linear, GraphUse::on), {}, 1);
+  const Trained timed = train({config_of(ModelKind::linear, GraphUse::on)});
   for (const StepSample& s : timed.samples) {
     EXPECT_GT(s.forward_s, 0);
     EXPECT_GT(s.backward_s, 0);
@@ -112,14 +61,13 @@ Trained train_ddp(GraphUse graph, int every) {
   config.strategy.kind = StrategyKind::ddp;
   // A bucket a layer: the first one's weight has most of the bytes.
   config.strategy.first_bucket_bytes = config.strategy.bucket_bytes = 1000;
-  gpu();
   const auto group = make_emulated_group(
       4, [](Collective, std::int64_t, int) { return 50e-6; },
       gpu_table().delay);
-  return train(config, {}, every, group.get());
+  return train({.config = config, .every = every, .ranks = group.get()});
 }
 
-TEST(StepGraph, SendsBucketsBetweenRecordedPartsOfBackward) {
+TEST_F(CapturedStep, SendsBucketsBetweenRecordedPartsOfBackward) {
   for (const int every : {1, 1000}) {
     SCOPED_TRACE(every);
     const Trained eager = train_ddp(GraphUse::off, every);
@@ -137,22 +85,23 @@ TEST(StepGraph, SendsBucketsBetweenRecordedPartsOfBackward) {
   }
 }
 
-TEST(StepGraph, ClipsOnTheDeviceAsOnTheHost) {
+TEST_F(CapturedStep, ClipsOnTheDeviceAsOnTheHost) {
   RunConfig config = config_of(ModelKind::linear, GraphUse::off);
   config.optim = {.kind = OptimKind::sgd, .lr = 1, .momentum = 0.9};
   config.train.clip_norm = 0.05;
-  const Trained eager = train(config, {});
+  const Trained eager = train({config});
   config.train.graph = GraphUse::on;
-  const Trained captured = train(config, {});
+  const Trained captured = train({config});
   // The scale is one fp32 number here, one double there.
   EXPECT_LT(distance(captured.values, eager.values), 1e-6);
 }
 
-// A module that reads its own numbers in the middle of a step.
+// A module that draws random numbers and then reads its own in the middle of a
+// step.
 struct Reader : torch::nn::Module {
   Reader() : layer(12000, 10) { register_module("layer", layer); }
   at::Tensor forward(const at::Tensor& x) {
-    const at::Tensor y = layer(x);
+    const at::Tensor y = layer(at::dropout(x, 0.2, is_training()));
     return y.abs().max().item<float>() > 100 ? y / 2 : y;
   }
   torch::nn::Linear layer;
@@ -163,19 +112,20 @@ Model reader() {
   return {module, [module](at::Tensor x) { return module->forward(x); }};
 }
 
-TEST(StepGraph, WhatCannotBeCapturedSaysWhyOrRunsAsItIs) {
-  torch::manual_seed(5);
-  const Trained eager =
-      train(config_of(ModelKind::linear, GraphUse::off), reader());
-  torch::manual_seed(5);
-  const Trained fallen =
-      train(config_of(ModelKind::linear, GraphUse::automatic), reader());
+Trained train_reader(GraphUse graph) {
+  return train({.config = config_of(ModelKind::linear, graph), .own = reader});
+}
+
+TEST_F(CapturedStep, WhatCannotBeCapturedSaysWhyOrRunsAsItIs) {
+  const Trained eager = train_reader(GraphUse::off);
+  const Trained fallen = train_reader(GraphUse::automatic);
+  // The masks of dropout too: what was recorded drew none.
   EXPECT_EQ(eager.losses, fallen.losses);
   EXPECT_EQ(fallen.notes.at("steps_replayed"), 0);
   EXPECT_THAT(fallen.notes.at("why_one_by_one").get<std::string>(),
               testing::HasSubstr("captur"));
   try {
-    train(config_of(ModelKind::linear, GraphUse::on), reader());
+    train_reader(GraphUse::on);
     FAIL() << "captured what waits for the device";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::device);

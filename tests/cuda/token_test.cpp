@@ -19,6 +19,12 @@
 namespace lockstep {
 namespace {
 
+using HalfLinearOnGpu = GpuTest;
+using VocabHeadOnGpu = GpuTest;
+using AddNormOnGpu = GpuTest;
+using BiasGeluOnGpu = GpuTest;
+using EmbeddingOnGpu = GpuTest;
+
 // fp32 sums of exact products.
 constexpr double kFp32Sum = 1e-4;
 
@@ -113,7 +119,7 @@ void compare_linear(at::IntArrayRef rows, std::int64_t in, std::int64_t out,
   });
 }
 
-TEST(HalfLinearOnGpu, AgreesWithLibTorch) {
+TEST_F(HalfLinearOnGpu, AgreesWithLibTorch) {
   for (const WeightOrder order : {WeightOrder::out_in, WeightOrder::in_out})
     for (const bool bias : {false, true}) {
       compare_linear({3, 50}, 64, 48, order, bias);
@@ -123,7 +129,7 @@ TEST(HalfLinearOnGpu, AgreesWithLibTorch) {
     }
 }
 
-TEST(HalfLinearOnGpu, IsLeftToLibTorchOutsideOfAutocastAndWithoutGradients) {
+TEST_F(HalfLinearOnGpu, IsLeftToLibTorchOutsideOfAutocastAndWithoutGradients) {
   Parameters p({random({16, 16})});
   const at::Tensor x = on_gpu(random({4, 16}), at::kBFloat16);
   EXPECT_FALSE(takes_half(x, p.ours(0)));
@@ -133,7 +139,7 @@ TEST(HalfLinearOnGpu, IsLeftToLibTorchOutsideOfAutocastAndWithoutGradients) {
   EXPECT_FALSE(takes_half(x, p.ours(0)));
 }
 
-TEST(VocabHeadOnGpu, AgreesWithLibTorchForAnyVocabulary) {
+TEST_F(VocabHeadOnGpu, AgreesWithLibTorchForAnyVocabulary) {
   for (const std::int64_t vocab : {1003, 1024, 50257}) {
     SCOPED_TRACE(vocab);
     Parameters p({random({vocab, 64})});
@@ -190,7 +196,7 @@ void compare_add_norm(std::int64_t rows, std::int64_t width, bool branch,
   });
 }
 
-TEST(AddNormOnGpu, AgreesWithLibTorch) {
+TEST_F(AddNormOnGpu, AgreesWithLibTorch) {
   for (const auto& [rows, width] : {std::pair<std::int64_t, std::int64_t>{1, 8},
                                     {3, 264},
                                     {5000, 768},
@@ -204,7 +210,7 @@ TEST(AddNormOnGpu, AgreesWithLibTorch) {
 }
 
 // A branch whose sum nobody reads, as behind the last block.
-TEST(AddNormOnGpu, WorksWhereOnlyTheNormalisedGoesOn) {
+TEST_F(AddNormOnGpu, WorksWhereOnlyTheNormalisedGoesOn) {
   Parameters p({random({64}), random({64})});
   const at::Tensor x0 = random({6, 64}), b0 = random({6, 64});
   const at::Tensor g0 = random({6, 64});
@@ -220,7 +226,7 @@ TEST(AddNormOnGpu, WorksWhereOnlyTheNormalisedGoesOn) {
   p.expect_grads(1, kFp32Sum);
 }
 
-TEST(AddNormOnGpu, LeavesWideRowsToLibTorch) {
+TEST_F(AddNormOnGpu, LeavesWideRowsToLibTorch) {
   Parameters p({random({2048}), random({2048})});
   const Autocast autocast;
   EXPECT_FALSE(has_add_norm_kernel({.x = on_gpu(random({2, 2048}), at::kFloat),
@@ -228,7 +234,7 @@ TEST(AddNormOnGpu, LeavesWideRowsToLibTorch) {
                                     .bias = p.ours(1)}));
 }
 
-TEST(BiasGeluOnGpu, AgreesWithLibTorch) {
+TEST_F(BiasGeluOnGpu, AgreesWithLibTorch) {
   for (const bool tanh : {false, true})
     for (const auto& [rows, columns] :
          {std::pair<std::int64_t, std::int64_t>{1, 8},
@@ -254,7 +260,7 @@ TEST(BiasGeluOnGpu, AgreesWithLibTorch) {
     }
 }
 
-TEST(EmbeddingOnGpu, AddsUpTheRowsOfEachToken) {
+TEST_F(EmbeddingOnGpu, AddsUpTheRowsOfEachToken) {
   for (const std::int64_t vocab : {3, 50, 9000}) {
     SCOPED_TRACE(vocab);
     Parameters p({random({vocab, 100})});

@@ -16,6 +16,8 @@
 namespace lockstep {
 namespace {
 
+using TransformersOnGpu = GpuTest;
+
 // Three heads of 64, an odd vocabulary.
 ModelConfig small_gpt() {
   return {.kind = ModelKind::gpt,
@@ -74,7 +76,6 @@ Pass our_pass(const ModelConfig& config, const at::Tensor& inputs,
 
 void compare(const ModelConfig& config, const at::Tensor& inputs,
              const at::Tensor& targets) {
-  gpu();
   const Model theirs = seeded(config);
   theirs.module->to(at::kDouble);
   const at::Tensor expected = theirs.forward(
@@ -92,7 +93,7 @@ void compare(const ModelConfig& config, const at::Tensor& inputs,
         << names[i].key();
 }
 
-TEST(TransformersOnGpu, GiveTheGradientsOfFp64) {
+TEST_F(TransformersOnGpu, GiveTheGradientsOfFp64) {
   torch::manual_seed(9);
   compare(small_gpt(), at::randint(1003, {3, 40}, at::kLong),
           at::randint(1003, {3, 40}, at::kLong));
@@ -133,7 +134,7 @@ std::vector<double> losses_of(GraphUse graph) {
 }
 
 // Attention's gradient adds up in an order of its own: not the same bits.
-TEST(TransformersOnGpu, LearnTheSameCapturedAndStepByStep) {
+TEST_F(TransformersOnGpu, LearnTheSameCapturedAndStepByStep) {
   const std::vector<double> captured = losses_of(GraphUse::on);
   const std::vector<double> plain = losses_of(GraphUse::off);
   for (std::size_t i = 0; i < plain.size(); ++i)

@@ -12,6 +12,8 @@
 namespace lockstep {
 namespace {
 
+using UploadsOnGpu = GpuTest;
+
 at::Tensor pinned(double value) {
   const auto place = at::TensorOptions().pinned_memory(true);
   return at::full({1 << 20}, value, place);
@@ -23,7 +25,7 @@ void busy(double seconds) {
       seconds);
 }
 
-TEST(UploadsOnGpu, KeepTheHostsMemoryUntilItIsCopied) {
+TEST_F(UploadsOnGpu, KeepTheHostsMemoryUntilItIsCopied) {
   const TrainConfig config;
   Uploads uploads(gpu().torch(), config);
   const at::Tensor memory = pinned(1);
@@ -39,7 +41,7 @@ TEST(UploadsOnGpu, KeepTheHostsMemoryUntilItIsCopied) {
   EXPECT_EQ(memory.storage().use_count(), 1u);
 }
 
-TEST(UploadsOnGpu, WaitRatherThanHoldEverything) {
+TEST_F(UploadsOnGpu, WaitRatherThanHoldEverything) {
   const TrainConfig config;
   Uploads uploads(gpu().torch(), config);
   const at::Tensor first = pinned(0);

@@ -2,6 +2,11 @@
 #include "lockstep/hardware/topology.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace lockstep {
 namespace {
@@ -54,6 +59,46 @@ TEST(Topology, OfOneGpuOrOfNoTableIsEmpty) {
       parse_topology("\tGPU0\tCPU Affinity\nGPU0\t X \t0-15\n", "").empty());
   EXPECT_TRUE(parse_topology("NVIDIA-SMI has failed\n", "").empty());
   EXPECT_TRUE(parse_topology("", "").empty());
+}
+
+// A folder with an nvidia-smi of our own, and nothing else in the path.
+class Path {
+ public:
+  explicit Path(const std::string& script) {
+    std::filesystem::create_directories(folder_);
+    const std::filesystem::path file = folder_ / "nvidia-smi";
+    if (!script.empty()) {
+      std::ofstream(file) << "#!/bin/sh\n" << script;
+      std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    }
+    setenv("PATH", folder_.c_str(), 1);
+  }
+  ~Path() {
+    setenv("PATH", was_.c_str(), 1);
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      ("lockstep-path-" + std::to_string(::getpid()));
+  std::string was_ = getenv("PATH");
+};
+
+TEST(Topology, SaysWhyPairsAreNotKnown) {
+  {
+    const Path path("");
+    EXPECT_EQ(pairs_here().why_unknown, "nvidia-smi is not in the path");
+    EXPECT_TRUE(pairs_here().pairs.empty());
+  }
+  {
+    const Path path("exit 9\n");
+    EXPECT_EQ(pairs_here().why_unknown, "nvidia-smi topo -m ended with 9");
+  }
+  const Path path("printf '\\tGPU0\\tGPU1\\nGPU0\\tX\\tNV4\\n'\n");
+  EXPECT_EQ(pairs_here().why_unknown, "");
+  ASSERT_EQ(pairs_here().pairs.size(), 1u);
+  EXPECT_EQ(pairs_here().pairs[0].path, "NV4");
 }
 
 TEST(Topology, WithoutAnAnswerNobodyReadsAnother) {

@@ -111,47 +111,12 @@ TEST(Optimizer, ContinuesToTheBitFromItsState) {
       {.kind = OptimKind::lars, .momentum = 0.9, .weight_decay = 0.1});
 }
 
-// The tensor operations a GPU runs, here on the CPU.
-void expect_plain_to_agree(const OptimConfig& config) {
-  const auto device = open_device("cpu");
-  Tiny fused_module, plain_module;
-  FlatParams fused(fused_module), plain(plain_module);
-  Optimizer optimizer(config, fused, *device), state(config, plain, *device);
-  Layerwise rule(config, plain);
-  const auto kept = state.state();
-  for (int step = 0; step < 6; ++step) {
-    set_grads(fused, step), set_grads(plain, step);
-    optimizer.step(config.lr, 0.5);
-    rule.step_plain({kept.empty() ? at::Tensor() : kept[0].second,
-                     kept.size() < 2 ? at::Tensor() : kept[1].second, config.lr,
-                     0.5, step + 1});
-    ASSERT_TRUE(torch::allclose(fused.values(), plain.values(), 1e-5, 1e-6));
-    ASSERT_EQ(plain.grads().count_nonzero().item<int>(), 0);
-  }
-}
-
-TEST(Layerwise, GivesTheSameByTensorOperations) {
-  for (const bool clip : {false, true}) {
-    expect_plain_to_agree({.kind = OptimKind::lamb,
-                           .lr = 0.01,
-                           .weight_decay = 0.1,
-                           .trust_clip = clip});
-    expect_plain_to_agree({.kind = OptimKind::lars,
-                           .lr = 5,
-                           .momentum = 0.9,
-                           .weight_decay = 0.1,
-                           .decay_norm_and_bias = false,
-                           .trust_clip = clip});
-  }
-  expect_plain_to_agree({.kind = OptimKind::lars, .lr = 5});
-}
-
 TEST(Layerwise, ATensorOfZerosTakesThePlainStep) {
-  const OptimConfig config;
-  EXPECT_EQ(lars_trust(config, 0.1, 0, 3, 0), 1);
-  EXPECT_EQ(lars_trust(config, 0.1, 3, 0, 0), 1);
-  EXPECT_EQ(lamb_trust(config, 0, 3), 1);
-  EXPECT_EQ(lamb_trust(config, 3, 0), 1);
+  const TrustRule rule{.coefficient = 0.001};
+  EXPECT_EQ(lars_trust(rule, {.values = 0, .gradient = 3}), 1);
+  EXPECT_EQ(lars_trust(rule, {.values = 3, .gradient = 0}), 1);
+  EXPECT_EQ(lamb_trust(rule, 0, 3), 1);
+  EXPECT_EQ(lamb_trust(rule, 3, 0), 1);
 }
 
 TEST(Optimizer, RefusesNesterovWithoutMomentum) {

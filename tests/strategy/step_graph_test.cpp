@@ -32,6 +32,8 @@ class Breaking final : public Device {
   }
   void sgd(const UpdateArgs& args) override { cpu_->sgd(with_rates(args)); }
   void adam(const UpdateArgs& args) override { cpu_->adam(with_rates(args)); }
+  void lars(const UpdateArgs& args) override { cpu_->lars(with_rates(args)); }
+  void lamb(const UpdateArgs& args) override { cpu_->lamb(with_rates(args)); }
   void put_rates(const UpdateArgs& args) override { lr_ = args.lr; }
   std::vector<std::unique_ptr<Captured>> capture(
       const std::function<void(const Cut&)>& work) override {
