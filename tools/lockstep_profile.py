@@ -115,7 +115,10 @@ class LayerClock:
         return tensor
 
     def layer_of(self, number):
-        """The layer under way when autograd's node of that number was made."""
+        """The layer under way when autograd's node of that number was made;
+        the loss is the one after the last."""
+        if number >= self.loss_begins:
+            return len(self.layers)
         layer = 0
         for candidate, _, first in self.forward:
             if first > number:
@@ -138,8 +141,8 @@ class LayerClock:
             todo += [n for n, _ in node.next_functions]
 
     def spans(self, cuts, end):
-        """Seconds of each layer: from its mark to the next one."""
-        out = [0.0] * len(self.layers)
+        """Seconds of each layer and of the loss: from its mark to the next one."""
+        out = [0.0] * (len(self.layers) + 1)
         marks = [c[1] for c in cuts] + [end]
         for (layer, _, _), a, b in zip(cuts, marks, marks[1:]):
             out[layer] += self.clock.between(a, b)
@@ -229,13 +232,15 @@ def layer_pass(stand, layers, inputs):
     with torch.autograd.graph.saved_tensors_hooks(layers.keep, lambda t: t):
         output = stand.forward(inputs)
         forward_end = stand.clock.mark()
+        layers.loss_begins = torch._C._autograd._get_sequence_nr()
         loss = stand.loss(output)
+        loss_end = stand.clock.mark()
     owner = owners(stand.module, layers.layers)
     layers.watch_backward(loss, owner.__getitem__)
     loss.backward()
     backward_end = stand.clock.mark()
     stand.clock.settle()
-    return {"forward": layers.spans(layers.forward, forward_end),
+    return {"forward": layers.spans(layers.forward, forward_end)[:-1] + [stand.clock.between(forward_end, loss_end)],
             "backward": layers.spans(layers.nodes, backward_end),
             "order": [p for _, _, p in layers.nodes if p is not None],
             "owner": owner,
@@ -288,7 +293,8 @@ def profile(module, make_input, batches, *, device="cpu", precision="fp32", opti
         layers.close()
         if "layers" not in out:
             out["layers"] = describe_layers(layers, batch)
-        for i, layer in enumerate(out["layers"]):
+            out["loss"] = {"forward_s": [], "backward_s": []}
+        for i, layer in enumerate(out["layers"] + [out["loss"]]):
             layer["forward_s"].append(median([p["forward"][i] for p in passes]))
             layer["backward_s"].append(median([p["backward"][i] for p in passes]))
         out["step_s"].append(median(times))

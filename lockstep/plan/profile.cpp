@@ -66,6 +66,13 @@ ProfileLayer read_layer(const Json& json, const std::string& path,
   return layer;
 }
 
+ProfileLoss read_loss(const Json& json, const Place& place) {
+  ObjectReader o(json, "loss", place);
+  ProfileLoss loss{o.numbers("forward_s"), o.numbers("backward_s")};
+  o.finish();
+  return loss;
+}
+
 ProfileParam read_param(const Json& json, const std::string& path,
                         const Place& place) {
   ObjectReader o(json, path, place);
@@ -135,6 +142,10 @@ void validate(const Profile& p, const std::string& name) {
     check_bytes(l.activation_bytes, name, "activation_bytes");
     check_bytes(l.output_bytes, name, "output_bytes");
   }
+  if (p.loss) {
+    check_times(p.loss->forward_s, n, name, "loss, forward_s");
+    check_times(p.loss->backward_s, n, name, "loss, backward_s");
+  }
   for (const ProfileParam& param : p.params) {
     require(param.layer < p.layers.size(), name,
             "parameter " + param.name + " belongs to no layer");
@@ -173,6 +184,7 @@ Profile profile_from_json(const Json& json, const std::string& name) {
   for (std::size_t i = 0; i < layers.size(); ++i)
     p.layers.push_back(
         read_layer(layers[i], fmt::format("layers.{}", i), place));
+  if (o.has("loss")) p.loss = read_loss(o.any("loss"), place);
   const Json& params = o.array("params");
   for (std::size_t i = 0; i < params.size(); ++i)
     p.params.push_back(
@@ -224,6 +236,9 @@ Json to_json(const Profile& p) {
   out["gradient_order"] = p.gradient_order;
   out["params"] = std::move(params);
   out["layers"] = std::move(layers);
+  if (p.loss)
+    out["loss"] = {{"forward_s", p.loss->forward_s},
+                   {"backward_s", p.loss->backward_s}};
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct ProfileLayer {
   std::vector<double> forward_s, backward_s;
 };
 
+// What follows the last layer: the loss, and a head that uses the weights of a
+// layer once more. Backward begins with it, before any gradient is there.
+struct ProfileLoss {
+  std::vector<double> forward_s, backward_s;  // one for each batch size
+};
+
 struct ProfileParam {
   std::string name;
   std::int64_t numel = 0;
@@ -34,9 +41,10 @@ struct ProfileParam {
 struct Profile {
   std::string model, device, software;
   Precision precision = Precision::fp32;
-  std::vector<std::int64_t> batches;  // rising, two or more
-  std::vector<ProfileLayer> layers;   // in the order of forward
-  std::vector<ProfileParam> params;   // in the order of named_parameters()
+  std::vector<std::int64_t> batches;     // rising, two or more
+  std::vector<ProfileLayer> layers;      // in the order of forward
+  std::optional<ProfileLoss> loss = {};  // none: in step_s alone
+  std::vector<ProfileParam> params;      // in the order of named_parameters()
   // Positions in `params` in the order in which backward fills gradients.
   std::vector<std::size_t> gradient_order;
   double buffer_bytes = 0;                   // running statistics

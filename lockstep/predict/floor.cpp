@@ -31,8 +31,14 @@ double element_bytes(const Profile& p) {
   return p.precision == Precision::bf16 ? 2 : 4;
 }
 
+// Rows of the answer that hold something of the model: layers, then the loss.
+std::size_t row_count(const Profile& profile) {
+  return profile.layers.size() + (profile.loss ? 1 : 0);
+}
+
 // The layer of the profile that holds each row of the plan: the one of its
-// name, the owner of the weight it shares, or that of the row before.
+// name, the owner of the weight it shares, or that of the row before. A head
+// that shares a weight is timed with the loss, where the loss is timed.
 std::vector<std::size_t> layer_of_rows(const WorkPlan& plan,
                                        const Profile& profile) {
   std::map<std::string, std::size_t> by_name;
@@ -40,6 +46,10 @@ std::vector<std::size_t> layer_of_rows(const WorkPlan& plan,
     by_name[profile.layers[i].name] = i;
   std::vector<std::size_t> out;
   for (const LayerWork& row : plan.layers) {
+    if (profile.loss && !row.shares.empty()) {
+      out.push_back(profile.layers.size());
+      continue;
+    }
     const auto own = by_name.find(row.shares.empty() ? row.name : row.shares);
     out.push_back(own != by_name.end() ? own->second
                   : out.empty()        ? 0
@@ -60,11 +70,16 @@ double weights_of(const WorkPlan& plan, const LayerWork& row, double batch) {
              : all;
 }
 
+// It reads what the model gave, in each pass, and writes its gradient.
+void add_loss(Need& need, double elements) {
+  need.in = need.in_grad = elements;
+}
+
 // Rows of one layer that follow each other hand on what lies between them.
 std::vector<Need> needs_by(const WorkPlan& plan, const Profile& profile) {
   const double batch = static_cast<double>(profile.batches.back());
   const std::vector<std::size_t> layer = layer_of_rows(plan, profile);
-  std::vector<Need> out(profile.layers.size());
+  std::vector<Need> out(row_count(profile));
   for (Need& need : out) need.forward_flops = need.backward_flops = 0;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const LayerWork& row = plan.layers[i];
@@ -82,17 +97,20 @@ std::vector<Need> needs_by(const WorkPlan& plan, const Profile& profile) {
     *need.forward_flops += batch * row.forward_flops;
     *need.backward_flops += batch * row.backward_flops;
   }
+  if (profile.loss && layer.back() != profile.layers.size())
+    add_loss(out.back(),
+             batch * static_cast<double>(plan.layers.back().output_numel));
   return out;
 }
 
 std::vector<Need> needs_by(const Profile& profile) {
   const double batch = static_cast<double>(profile.batches.back());
   const double element = element_bytes(profile);
-  std::vector<Need> out(profile.layers.size());
+  std::vector<Need> out(row_count(profile));
   for (const ProfileParam& param : profile.params)
     out[param.layer].weights += static_cast<double>(param.numel);
   double before = profile.input_bytes;
-  for (std::size_t i = 0; i < out.size(); ++i) {
+  for (std::size_t i = 0; i < profile.layers.size(); ++i) {
     const ProfileLayer& layer = profile.layers[i];
     Need& need = out[i];
     // One that keeps nothing and has no weights may be a view.
@@ -105,6 +123,7 @@ std::vector<Need> needs_by(const Profile& profile) {
     }
     before = layer.output_bytes;
   }
+  if (profile.loss) add_loss(out.back(), batch * before / element);
   return out;
 }
 
@@ -172,10 +191,18 @@ Floors floors_of(const Profile& profile, const std::optional<WorkPlan>& plan,
   const std::vector<Need> needs =
       plan ? needs_by(*plan, profile) : needs_by(profile);
   for (std::size_t i = 0; i < needs.size(); ++i) {
-    const ProfileLayer& layer = profile.layers[i];
     LayerFloor row = floor_of(needs[i], element_bytes(profile), out);
-    row.name = layer.name, row.type = layer.type;
-    row.timed_s = layer.forward_s[last] + layer.backward_s[last];
+    const auto timed = [&](const auto& of) {
+      row.timed_s = of.forward_s[last] + of.backward_s[last];
+    };
+    if (i < profile.layers.size()) {
+      const ProfileLayer& layer = profile.layers[i];
+      row.name = layer.name, row.type = layer.type;
+      timed(layer);
+    } else {
+      row.name = "loss";
+      timed(*profile.loss);
+    }
     row.step_s = out.scale * row.timed_s;
     out.rows.push_back(std::move(row));
   }

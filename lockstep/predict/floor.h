@@ -33,7 +33,7 @@ struct Floors {
   Precision precision = Precision::fp32;
   std::int64_t batch = 0;  // the largest of the profile
   double peak_flops = 0;
-  // Layers, then "update".
+  // Layers, "loss" where the profile has its time, then "update".
   std::vector<LayerFloor> rows = {};
   double step_s = 0, floor_s = 0;
   double scale = 1;  // from timed_s to step_s of a layer

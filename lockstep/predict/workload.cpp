@@ -40,6 +40,7 @@ double fit_to_step(const Profile& p, std::size_t b) {
   double layers = 0;
   for (const ProfileLayer& l : p.layers)
     layers += l.forward_s[b] + l.backward_s[b];
+  if (p.loss) layers += p.loss->forward_s[b] + p.loss->backward_s[b];
   const double room = std::max(p.step_s[b] - p.optimizer_s, 0.0);
   return layers > room && layers > 0 ? room / layers : 1;
 }
@@ -52,6 +53,10 @@ PassTime pass_of(const Profile& p, std::size_t b) {
   std::vector<double> layer_end(p.layers.size());
   for (const ProfileLayer& l : p.layers)
     out.forward_s += scale * l.forward_s[b];
+  if (p.loss) {
+    out.forward_s += scale * p.loss->forward_s[b];
+    out.backward_s = scale * p.loss->backward_s[b];
+  }
   for (std::size_t i = p.layers.size(); i-- > 0;) {
     out.backward_s += scale * p.layers[i].backward_s[b];
     layer_end[i] = out.backward_s;
@@ -90,6 +95,7 @@ Workload with_steps(const Workload& work, std::span<const SeenStep> seen) {
   Profile p = work.profile;
   p.batches.clear(), p.step_s.clear(), p.memory_bytes.clear();
   for (ProfileLayer& l : p.layers) l.forward_s.clear(), l.backward_s.clear();
+  if (p.loss) p.loss = ProfileLoss{};
   for (const SeenStep& s : seen) {
     const double batch = static_cast<double>(s.batch);
     const PassTime pass = pass_at(work, batch);
@@ -99,11 +105,15 @@ Workload with_steps(const Workload& work, std::span<const SeenStep> seen) {
     const double scale =
         std::max(s.step_s - p.optimizer_s, s.step_s / 2) / expected_s;
     const Between at = place_of(work.profile.batches, batch);
+    const auto seconds = [&](const std::vector<double>& t) {
+      return scale * mix(t[at.low], t[at.low + 1], at);
+    };
+    if (const auto& loss = work.profile.loss) {
+      p.loss->forward_s.push_back(seconds(loss->forward_s));
+      p.loss->backward_s.push_back(seconds(loss->backward_s));
+    }
     for (std::size_t i = 0; i < p.layers.size(); ++i) {
       const ProfileLayer& l = work.profile.layers[i];
-      const auto seconds = [&](const std::vector<double>& t) {
-        return scale * mix(t[at.low], t[at.low + 1], at);
-      };
       p.layers[i].forward_s.push_back(seconds(l.forward_s));
       p.layers[i].backward_s.push_back(seconds(l.backward_s));
     }
@@ -137,10 +147,13 @@ double overhead_at(const Workload& work, double batch) {
 std::vector<double> layer_times(const Workload& work, double batch) {
   const Profile& p = work.profile;
   const Between at = place_of(p.batches, batch);
+  const auto both = [&](const auto& l) {
+    return mix(l.forward_s[at.low] + l.backward_s[at.low],
+               l.forward_s[at.low + 1] + l.backward_s[at.low + 1], at);
+  };
   std::vector<double> out;
-  for (const ProfileLayer& l : p.layers)
-    out.push_back(mix(l.forward_s[at.low] + l.backward_s[at.low],
-                      l.forward_s[at.low + 1] + l.backward_s[at.low + 1], at));
+  for (const ProfileLayer& l : p.layers) out.push_back(both(l));
+  if (p.loss) out.back() += both(*p.loss);
   return out;
 }
 

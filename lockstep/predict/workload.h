@@ -56,7 +56,8 @@ PassTime pass_at(const Workload& work, double batch);
 // What a step takes beyond its passes and update.
 double overhead_at(const Workload& work, double batch);
 
-// Seconds one device needs for each layer (forward + backward) at a batch.
+// Seconds one device needs for each layer (forward + backward) at a batch; the
+// loss counts with the last.
 std::vector<double> layer_times(const Workload& work, double batch);
 
 }  // namespace lockstep

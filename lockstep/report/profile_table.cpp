@@ -30,11 +30,19 @@ Table profile_table(const Profile& p) {
     t.add({l.name, l.type, params[i], l.forward_s[last], l.backward_s[last],
            (l.forward_s[last] + l.backward_s[last]) / p.step_s[last]});
   }
+  if (p.loss) {
+    const double there = p.loss->forward_s[last],
+                 back = p.loss->backward_s[last];
+    rest -= there + back;
+    t.add({std::string("loss"), std::string(), std::int64_t{0}, there, back,
+           (there + back) / p.step_s[last]});
+  }
   t.add({std::string("update"), std::string(), std::int64_t{0}, p.optimizer_s,
          0.0, p.optimizer_s / p.step_s[last]});
   // Timing each layer costs time itself: they may add up to more than a step.
-  t.add({std::string("loss and overhead"), std::string(), std::int64_t{0},
-         std::max(0.0, rest), 0.0, std::max(0.0, rest) / p.step_s[last]});
+  t.add({std::string(p.loss ? "overhead" : "loss and overhead"), std::string(),
+         std::int64_t{0}, std::max(0.0, rest), 0.0,
+         std::max(0.0, rest) / p.step_s[last]});
   return t;
 }
 

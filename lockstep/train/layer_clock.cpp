@@ -128,8 +128,11 @@ Graph graph_below(const at::Tensor& loss, const Places& places,
 }
 
 // The layer of each node by its number; nodes without parameters follow the
-// one before.
-std::map<std::uint64_t, std::size_t> layers_by_number(const Graph& graph) {
+// one before. From the number `loss_begins` on, and where another layer's
+// weights are used once the last layer has begun, it is the loss: the number
+// after the last layer's.
+std::map<std::uint64_t, std::size_t> layers_by_number(
+    const Graph& graph, std::size_t num_layers, std::uint64_t loss_begins) {
   std::map<std::uint64_t, std::size_t> out;
   std::size_t layer = 0;
   for (Node* node : graph.nodes)
@@ -139,7 +142,10 @@ std::map<std::uint64_t, std::size_t> layers_by_number(const Graph& graph) {
     }
   for (Node* node : graph.nodes) {
     const auto found = graph.layer.find(node);
-    if (found != graph.layer.end()) layer = found->second;
+    const bool last_began = layer + 1 >= num_layers;
+    if (found != graph.layer.end())
+      layer = last_began && found->second != layer ? num_layers : found->second;
+    if (node->sequence_nr() >= loss_begins) layer = num_layers;
     out[node->sequence_nr()] = layer;
   }
   return out;
@@ -181,13 +187,15 @@ LayerTimes LayerClock::pass(
     output = forward();
   }
   const std::int64_t forward_end = source_.mark();
+  const std::uint64_t loss_begins = at::sequence_number::peek();
   const at::Tensor loss = loss_of(output);
+  const std::int64_t loss_end = source_.mark();
 
   Places places;
   for (std::size_t i = 0; i < params_.size(); ++i)
     places[params_[i].unsafeGetTensorImpl()] = i;
   const Graph graph = graph_below(loss, places, layer_of_);
-  const auto layers = layers_by_number(graph);
+  const auto layers = layers_by_number(graph, num_layers_, loss_begins);
   std::vector<Start> starts;
   for (Node* node : graph.nodes)
     node->add_pre_hook(std::make_unique<MarkStart>(
@@ -205,10 +213,14 @@ LayerTimes LayerClock::pass(
   };
   const auto layer_of_start = [](const Start& start) { return start.layer; };
   LayerTimes out{.forward_s = spans(list.cuts, forward_end, layer_of_cut,
-                                    num_layers_, source_),
+                                    num_layers_ + 1, source_),
                  .backward_s = spans(starts, backward_end, layer_of_start,
-                                     num_layers_, source_),
+                                     num_layers_ + 1, source_),
                  .gradient_order = {}};
+  out.loss_forward_s = out.forward_s.back() + source_.seconds(loss_end) -
+                       source_.seconds(forward_end);
+  out.loss_backward_s = out.backward_s.back();
+  out.forward_s.pop_back(), out.backward_s.pop_back();
   for (const Start& start : starts)
     if (start.param) out.gradient_order.push_back(*start.param);
   source_.forget();

@@ -17,6 +17,9 @@ namespace lockstep {
 
 struct LayerTimes {
   std::vector<double> forward_s, backward_s;  // one a layer
+  // After the last layer: the loss, and operations of the model that use
+  // weights of another layer again (a tied head).
+  double loss_forward_s = 0, loss_backward_s = 0;
   // Parameters in the order in which backward fills their gradients.
   std::vector<std::size_t> gradient_order;
 };

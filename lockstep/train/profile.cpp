@@ -195,6 +195,12 @@ void time_layers(Stand& s, const Batch& batch, std::int64_t passes,
     out.layers[l].forward_s.push_back(median(there));
     out.layers[l].backward_s.push_back(median(back));
   }
+  std::vector<double> there, back;
+  for (const LayerTimes& t : taken)
+    there.push_back(t.loss_forward_s), back.push_back(t.loss_backward_s);
+  if (!out.loss) out.loss.emplace();
+  out.loss->forward_s.push_back(median(there));
+  out.loss->backward_s.push_back(median(back));
   out.gradient_order = taken.back().gradient_order;
 }
 

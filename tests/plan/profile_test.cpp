@@ -47,6 +47,17 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   std::filesystem::remove(path);
 }
 
+TEST(Profile, TheLossIsOptional) {
+  const Json old = to_json(two_layers());
+  EXPECT_FALSE(old.contains("loss"));
+  Json json = old;
+  json["loss"] = {{"forward_s", {1e-4, 2e-4}}, {"backward_s", {3e-4, 4e-4}}};
+  EXPECT_EQ(to_json(profile_from_json(json, "p.json")), json);
+  json["loss"]["backward_s"] = {1e-4};
+  EXPECT_THAT(fault_of(json),
+              HasSubstr("loss, backward_s: 1 times for 2 batch sizes"));
+}
+
 TEST(Profile, MistakesAreNamed) {
   const auto changed = [](auto change) {
     Json json = to_json(two_layers());

@@ -147,5 +147,18 @@ TEST(Floor, AHeadThatSharesTheEmbeddingsWeightCountsWithIt) {
   EXPECT_EQ(*f.rows[plan.layers.size() - 1].flops, 0);
 }
 
+TEST(Floor, WhereTheLossIsTimedTheHeadCountsWithIt) {
+  const WorkPlan plan = plan_work({.kind = ModelKind::gpt});
+  Profile p = estimate_profile(plan, find_device("H200"), {});
+  p.loss = ProfileLoss{p.step_s, p.step_s};
+  const Floors f = floors_of(p, plan, find_device("H200"));
+  EXPECT_EQ(*f.rows.front().flops, 0);
+  const LayerFloor& loss = f.rows[plan.layers.size()];
+  EXPECT_EQ(loss.name, "loss");
+  const double head = plan.layers.back().forward_flops;
+  EXPECT_NEAR(*loss.flops, 3 * head * double(f.batch), 1);
+  EXPECT_GT(loss.floor_s, 0);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -109,6 +109,27 @@ TEST(Roofline, AProfileAtItsOwnBatchIsItself) {
   EXPECT_NEAR(pass_at(work, 56).forward_s, 5e-3, 1e-12);
 }
 
+// A large loss keeps the first bucket waiting: what a profile without it lacks.
+TEST(Roofline, NoGradientIsThereBeforeTheLossWentBack) {
+  Profile p;
+  p.batches = {8, 32};
+  p.layers = {{"a", "Linear", 0, 0, {1e-3, 1e-3}, {2e-3, 2e-3}},
+              {"b", "Linear", 0, 0, {1e-3, 1e-3}, {2e-3, 2e-3}}};
+  p.params = {{"a.weight", 10, 0}, {"b.weight", 10, 1}};
+  p.gradient_order = {1, 0};
+  p.step_s = {20e-3, 20e-3};
+  p.loss = ProfileLoss{{4e-3, 4e-3}, {5e-3, 5e-3}};
+  const Workload work = make_workload(p, false);
+  const PassTime pass = pass_at(work, 8);
+  EXPECT_NEAR(pass.forward_s, 6e-3, 1e-12);
+  EXPECT_NEAR(pass.backward_s, 9e-3, 1e-12);
+  EXPECT_NEAR(pass.ready_s[1], 7e-3, 1e-12);
+  EXPECT_NEAR(pass.ready_s[0], 9e-3, 1e-12);
+  EXPECT_NEAR(layer_times(work, 8)[1], 12e-3, 1e-12);
+  const SeenStep seen[] = {{8, 40e-3}, {16, 40e-3}};
+  EXPECT_NEAR(pass_at(with_steps(work, seen), 8).ready_s[1], 14e-3, 1e-12);
+}
+
 // Timing each layer costs time: layers that add up to more than the step are
 // scaled down to it.
 TEST(Roofline, LayersNeverAddUpToMoreThanTheStep) {

@@ -62,6 +62,7 @@ class ProfilePython(unittest.TestCase):
                             "--out", folder.path / "ours.json")
             self.assertEqual(done.returncode, 0, done.stderr)
             theirs = json.loads((folder.path / "theirs.json").read_text())
+            self.assertGreater(min(theirs["loss"]["backward_s"]), 0)
             ours = json.loads((folder.path / "ours.json").read_text())
             asked = lockstep("predict", folder.path / "theirs.json", "--hardware", "4x3090", "--ranks", "2")
             self.assertEqual(asked.returncode, 0, asked.stderr)

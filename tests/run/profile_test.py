@@ -21,6 +21,25 @@ kind = "sgd"
 momentum = 0.9
 lr = 0.1
 """
+GPT = """
+[model]
+kind = "gpt"
+vocab = 8192
+context = 32
+layers = 1
+heads = 2
+width = 32
+[data]
+kind = "synthetic"
+synthetic_samples = 16
+[batch]
+per_rank = 4
+[train]
+threads = 1
+[optim]
+kind = "adamw"
+lr = 0.001
+"""
 
 
 def total(profile, batch):
@@ -67,6 +86,23 @@ class Profile(unittest.TestCase):
         self.assertGreater(p["step_s"][1], p["step_s"][0])
         self.assertGreater(p["input_samples_per_s"], 0)
         self.assertEqual(p["optimizer_bytes"], 4 * 11_173_962)
+
+    def test_the_loss_has_its_own_time(self):
+        loss = self.profile["loss"]
+        self.assertGreater(min(loss["forward_s"] + loss["backward_s"]), 0)
+        self.assertLess(loss["backward_s"][1], 0.2 * self.profile["step_s"][1])
+
+    def test_a_head_that_shares_the_embeddings_weight_goes_back_first(self):
+        recipe, out = self.folder.path / "gpt.toml", self.folder.path / "gpt.json"
+        recipe.write_text(GPT)
+        done = lockstep("profile", recipe, "--batches", "2,4", "--steps", "5", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        p = json.loads(out.read_text())
+        embedding = next(l for l in p["layers"] if l["name"] == "transformer.wte")
+        # 8,192 words against a width of 32: the head is nearly all of the model.
+        self.assertGreater(p["loss"]["forward_s"][1], embedding["forward_s"][1])
+        self.assertGreater(p["loss"]["backward_s"][1], embedding["backward_s"][1])
+        self.assertGreater(p["loss"]["backward_s"][1], 0.3 * p["step_s"][1])
 
     def test_convolutions_of_one_stage_take_more_than_the_last_layer(self):
         layers = {l["name"]: l for l in self.profile["layers"]}
