@@ -5,12 +5,13 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/batch_devices.h"
 #include "cli/commands.h"
+#include "cli/lists.h"
 #include "lockstep/analyse/batch_runs.h"
 #include "lockstep/batch/compare.h"
 #include "lockstep/batch/published_traces.h"
 #include "lockstep/core/error.h"
-#include "lockstep/core/text.h"
 #include "lockstep/report/batch_report.h"
 
 namespace lockstep::cli {
@@ -21,6 +22,7 @@ constexpr std::int64_t kCifarClasses = 10, kCifarTestImages = 10000;
 
 struct Asked {
   std::string folder, devices, crossing = "interpolated", table = "batches";
+  ClusterAsked cluster;
   double accuracy = 0, delta = 0.02;
   std::int64_t classes = 0, eval_examples = 0;
   Format format = Format::text;
@@ -28,22 +30,25 @@ struct Asked {
 
 std::vector<std::int64_t> devices_of(const Asked& asked) {
   if (asked.devices.empty()) return published_rank_counts(asked.folder);
-  std::vector<std::int64_t> out;
-  for (const std::string& word : split(asked.devices, ',')) {
-    const auto count = parse_number<std::int64_t>(trim(word));
-    if (!count || *count < 1)
-      throw Error(Fault::config, "--devices", "'" + word + "' is not a count",
-                  "write --devices 1,2,4");
-    out.push_back(*count);
+  return numbers_of("--devices", asked.devices);
+}
+
+// Where a study is to be continued on more devices.
+std::optional<DevicesAsked> more_devices(const Asked& asked) {
+  if (!asked.cluster.any()) {
+    if (!asked.devices.empty() && !holds_published_traces(asked.folder))
+      throw Error(Fault::config, "--devices",
+                  "how are they joined? a study's own devices are measured",
+                  "--link PRESET or --hardware NAME|FILE predicts others");
+    return std::nullopt;
   }
-  return out;
+  if (holds_published_traces(asked.folder))
+    throw Error(Fault::config, "--link", "published traces have their own");
+  return devices_asked(asked.folder, asked.cluster, asked.devices);
 }
 
 BatchRuns read_runs(const Asked& asked) {
   if (!holds_published_traces(asked.folder)) {
-    if (!asked.devices.empty())
-      throw Error(Fault::config, "--devices",
-                  "is for published traces; a study has its own");
     BatchRuns runs = read_batch_runs(asked.folder, asked.classes);
     if (asked.eval_examples > 0) runs.eval_examples = asked.eval_examples;
     return runs;
@@ -79,7 +84,8 @@ CompareOptions options_of(const Asked& asked) {
 
 int run(const Asked& asked) {
   const CompareOptions options = options_of(asked);
-  const BatchReport report = make_batch_report(read_runs(asked), options);
+  const BatchReport report =
+      make_batch_report(read_runs(asked), options, more_devices(asked));
   const std::string text = to_string(report, asked.format, asked.table);
   for (const std::string& line : report.context)
     fmt::print(stderr, "# {}\n", line);
@@ -103,13 +109,15 @@ std::function<int()> batch(Options& options) {
                 "a target is reached: interpolated between evaluations, or at "
                 "the first evaluation that shows it");
   options.value("--devices", asked->devices,
-                "published traces: device counts, such as 1,2,4");
+                "device counts, such as 1,2,4,...,64: of published traces, or "
+                "predicted with --link or --hardware");
+  declare(options, asked->cluster);
   options.value("--classes", asked->classes,
                 "classes of the labels, where no record says");
   options.value("--eval-examples", asked->eval_examples,
                 "validation examples, where no record says");
   options.value("--table", asked->table,
-                "with --csv: batches, choices, curve or sensitivity");
+                "with --csv: batches, choices, curve, sensitivity or devices");
   options.format(asked->format);
   return [asked] { return run(*asked); };
 }

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/batch_devices.h"
 #include "cli/commands.h"
 #include "cli/report_profile.h"
+#include "lockstep/config/study_recipe.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/file.h"
 #include "lockstep/report/markdown.h"
@@ -21,7 +23,8 @@ namespace {
 struct Asked {
   std::vector<std::string> runs;
   ProfileReportAsked profile;
-  std::string html;
+  std::string html, devices;
+  ClusterAsked cluster;
   bool markdown = false;
   Format format = Format::text;
 };
@@ -35,7 +38,9 @@ void check(const Asked& asked) {
     throw Error(Fault::config, asked.runs[1], "one profile at a time");
   if (!profile && asked.profile.any())
     throw Error(Fault::config, "report",
-                "--device, --hardware and --recipe go with a profile");
+                "--device and --recipe go with a profile");
+  if (profile && !asked.cluster.link.empty())
+    throw Error(Fault::config, "--link", "goes with a study");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
                 "one of --markdown, --csv and --json at a time");
@@ -56,8 +61,24 @@ void write_page(const std::string& file, const Json& document) {
   std::fprintf(stderr, "# page: %s\n", file.c_str());
 }
 
+// As asked for, else on the cluster the study's recipe names.
+std::optional<DevicesAsked> more_devices(const Asked& asked) {
+  const std::string& path = asked.runs.front();
+  ClusterAsked cluster = asked.cluster;
+  if (!cluster.any() && is_study(path))
+    cluster.hardware =
+        load_study(std::filesystem::path(path) / "study.toml").study.hardware;
+  if (cluster.any()) return devices_asked(path, cluster, asked.devices);
+  if (!asked.devices.empty())
+    throw Error(Fault::config, "--devices", "how are they joined?",
+                "--link PRESET or --hardware NAME|FILE");
+  return std::nullopt;
+}
+
 int run_profile(const Asked& asked) {
-  const ProfileReport report = report_profile(asked.runs[0], asked.profile);
+  ProfileReportAsked how = asked.profile;
+  how.hardware = asked.cluster.hardware;
+  const ProfileReport report = report_profile(asked.runs[0], how);
   if (!asked.html.empty()) write_page(asked.html, report.document);
   if (asked.format == Format::json)
     std::printf("%s\n", report.document.dump(2).c_str());
@@ -83,7 +104,8 @@ int run(const Asked& asked) {
     print(runs_table(study), asked.format);
     if (asked.html.empty()) return 0;
   }
-  const StudyFindings findings = find_out(study);
+  StudyFindings findings = find_out(study);
+  findings.batch = batch_section(study, more_devices(asked));
   const std::vector<StudyAnswer> answers = answers_of(study, findings.scaling);
   if (asked.format == Format::json || !asked.html.empty()) {
     const Json document = study_document(study, findings, answers);
@@ -109,11 +131,13 @@ std::function<int()> report(Options& options) {
   options.value("--device", asked->profile.device,
                 "a profile's floor: this preset's peaks; default: the "
                 "profile's own device");
-  options.value("--hardware", asked->profile.hardware,
-                "a profile's floor: peaks that `lockstep probe` measured");
   options.value("--recipe", asked->profile.recipe,
                 "the model of a profile, where its sizes are not the default "
                 "ones");
+  options.value("--devices", asked->devices,
+                "a study of batch sizes on one device: predict its best batch "
+                "on so many, such as 1,2,4,...,64");
+  declare(options, asked->cluster);
   options.flag("--markdown", asked->markdown, "print Markdown");
   options.format(asked->format);
   return [asked] { return run(*asked); };

@@ -329,6 +329,23 @@ const Figures = (() => {
       layout: { barmode: "stack", xaxis: { type: "category", tickangle: -60, tickfont: { size: 10 }, dtick: Math.ceil(rows.length / 45) }, yaxis: { title: { text: "time per step (ms)" } } } };
   }
 
+  // B*(K): the batch of highest goodput, and what it gains, over devices.
+  function bestBatch(doc, field, title, unit, caption) {
+    const rows = (doc.batch && doc.batch.devices) || [];
+    if (rows.length < 2) return null;
+    const x = rising(rows.map((r) => r.ranks)), last = rows[rows.length - 1];
+    const traces = [...groups(rows, (r) => r.arm || "predicted")].flatMap(([name, line], i) => {
+      const at = line.map((r) => r.ranks);
+      const band = field === "global_batch" ? [{ type: "scatter", mode: "lines", x: at.concat(at.slice().reverse()), fill: "toself", fillcolor: soft(i, 0.15), line: { width: 0 },
+        y: line.map((r) => r.batch_high).concat(line.map((r) => r.batch_low).reverse()), hoverinfo: "skip", showlegend: false }] : [];
+      return [...band, { type: "scatter", mode: "lines+markers", name, x: at, y: line.map((r) => r[field]), line: { color: colour(i), dash: "dash" }, marker: { symbol: SYMBOLS[i], size: 9 },
+        text: line.map((r) => `${devices(r.ranks)}: batch ${r.global_batch} (${r.per_rank} on each), ${seconds(r.step_s)} a step, ${r.origin}`), hovertemplate: "%{text}<br>%{y:.3g}<extra></extra>" }];
+    });
+    if (field === "speedup") traces.push({ type: "scatter", mode: "lines", name: "ideal", x, y: x, line: { color: colour(6), width: 1, dash: "dot" }, hoverinfo: "skip" });
+    return { title, caption, alt: `${title} for ${x[0]} to ${devices(x[x.length - 1])}, predicted. On ${devices(last.ranks)}: batch ${last.global_batch}, ${last.speedup.toFixed(1)} times the goodput of one.`,
+      traces, layout: { xaxis: { type: "log", title: { text: "devices" }, tickmode: "array", tickvals: x, ticktext: x.map(String) }, yaxis: { type: "log", title: { text: unit }, dtick: "D2" } } };
+  }
+
   // Everything, by section.
   function all(doc, isDark) {
     dark = isDark;
@@ -340,6 +357,9 @@ const Figures = (() => {
       curves(doc, model, [["val_accuracy", "validation", "solid"], ["train_accuracy", "training", "dot"]], "Accuracy", "accuracy (%)", ".0%"),
       curves(doc, model, [["val_loss", "validation", "solid"], ["train_loss", "training", "dot"]], "Loss", "loss (nats)", ".3g")] }));
     sections.push({ heading: "Inside a step, and against the prediction", figures: [waterfall(doc), predicted(doc)] });
+    sections.push({ heading: "The best batch on more devices, predicted", figures: [
+      bestBatch(doc, "global_batch", "Best batch over devices", "global batch (samples)", "Highest goodput; steps of one device measured, of more predicted. The band is the noise scale's interval."),
+      bestBatch(doc, "speedup", "Goodput over one device", "speed-up of goodput", "Useful examples a second at the best batch of each number of devices, over one device at its own best; predicted.")] });
     for (const s of sections) s.figures = s.figures.filter(Boolean);
     return sections.filter((s) => s.figures.length);
   }

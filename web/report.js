@@ -27,6 +27,8 @@
       make("p", { className: "say" }, a ? a.sentence : "No run was timed yet: there is no answer to give."),
       ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
         .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
+    if (doc.batch && doc.batch.pointer) $("answers").append(make("article", { className: "answer" }, make("p", { className: "say" }, "Which batch learns fastest"),
+      make("dl", {}, ...[...doc.batch.answer, ...(doc.batch.context || []), doc.batch.pointer].map((t) => make("dd", {}, t)))));
     const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));
     $("notes").hidden = !doc.notes.length;
     list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));
@@ -75,7 +77,7 @@
 
   const shown = (v) => (v === null || v === undefined ? "" : typeof v === "number" && !Number.isInteger(v) ? Number(v.toPrecision(5)).toString() : String(v));
   function table(rows, caption) {
-    const names = Object.keys(rows[0]);
+    const names = Object.keys(rows[0]).filter((n) => rows.some((r) => r[n] !== null && r[n] !== ""));
     const cell = (v) => make("td", { className: typeof v === "string" ? (v.length > 40 ? "long" : "text") : "" }, shown(v));
     return make("div", { className: "scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col", className: typeof rows[0][n] === "string" ? "text" : "" }, n)))),
@@ -89,6 +91,8 @@
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
       ["seed_faults", "Faults of the seed: do not read its figures without them"],
       ["claims", "What the seed claimed, and what was measured"]];
+    const batch = doc.batch ? [["rows", "Which batch: what each size did"], ["choices", "Which batch: what each criterion picks"], ["devices", "The best batch by goodput on more devices, predicted"]] : [];
+    for (const [key, caption] of batch) { doc["batch_" + key] = doc.batch[key] || []; parts.unshift(["batch_" + key, caption]); }
     const some = parts.filter(([key]) => doc[key] && doc[key].length);
     $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),
       ...some.map(([key, caption]) => table(doc[key], doc[key].length > 60 ? `${caption}; the first 60 of ${doc[key].length}` : caption)));
@@ -96,8 +100,9 @@
 
   function runs() {
     if (!doc.rows.length) return;
-    const names = Object.keys(doc.rows[0]), want = $("filter").value.trim().toLowerCase();
-    let rows = want ? doc.rows.filter((r) => names.some((n) => String(r[n] ?? "").toLowerCase().includes(want))) : doc.rows;
+    const labelled = doc.rows.some((r) => r.label), shownName = (r, n) => (n === "run" && r.label ? r.label : r[n]);
+    const names = Object.keys(doc.rows[0]).filter((n) => n !== "label" && (n !== "arm" || !labelled) && doc.rows.some((r) => r[n] !== null && r[n] !== "")), want = $("filter").value.trim().toLowerCase();
+    let rows = want ? doc.rows.filter((r) => names.some((n) => `${r[n] ?? ""} ${shownName(r, n) ?? ""}`.toLowerCase().includes(want))) : doc.rows;
     if (order) rows = rows.slice().sort((a, b) => order.sign * (a[order.name] > b[order.name] ? 1 : a[order.name] < b[order.name] ? -1 : 0));
     const head = make("tr", {}, ...names.map((n) => {
       const button = make("button", { type: "button" }, n + (order && order.name === n ? (order.sign > 0 ? " ↑" : " ↓") : ""));
@@ -105,7 +110,7 @@
       return make("th", { scope: "col", className: typeof doc.rows[0][n] === "string" ? "text" : "" }, button);
     }));
     $("runs").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows.slice(0, limit).map((r) => make("tr", {},
-      ...names.map((n) => make("td", { className: typeof r[n] === "string" ? "text" : "" }, shown(r[n])))))));
+      ...names.map((n) => make("td", { className: typeof r[n] === "string" ? "text" : "", title: n === "run" ? r[n] : "" }, shown(shownName(r, n))))))));
     $("shown").textContent = `${Math.min(limit, rows.length)} of ${rows.length} rows`;
     $("more").hidden = rows.length <= limit;
   }

@@ -151,12 +151,18 @@ std::vector<std::string> arms(const std::vector<Stored>& runs) {
   return out;
 }
 
-// Steps of rank 0 up to and with each epoch; epochs where no step was kept.
+// Steps up to and with each epoch, by the number of its last one. Of epochs
+// whose steps were not kept: as many as the later ones had. Epochs where no
+// step was kept at all.
 double steps_until(const Stored& run, std::int64_t epoch) {
   if (run.steps.empty()) return static_cast<double>(epoch + 1);
-  return static_cast<double>(std::ranges::count_if(
-      run.steps,
-      [&](const StepSample& s) { return s.rank == 0 && s.epoch <= epoch; }));
+  std::int64_t last = -1, all = 0, epochs = 1;
+  for (const StepSample& s : run.steps) {
+    if (s.epoch <= epoch) last = std::max(last, s.step);
+    all = std::max(all, s.step + 1), epochs = std::max(epochs, s.epoch + 1);
+  }
+  if (last >= 0) return static_cast<double>(last + 1);
+  return static_cast<double>((epoch + 1) * all) / static_cast<double>(epochs);
 }
 
 double median_step_s(const Stored& run) {
@@ -226,6 +232,10 @@ void require_classes(const std::vector<Stored>& runs, std::int64_t classes) {
 }
 
 }  // namespace
+
+RunConfig config_of_run(const fs::path& study, const std::string& name) {
+  return RunFolder::open(root_of(study) / name).config();
+}
 
 BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   BatchRuns out;

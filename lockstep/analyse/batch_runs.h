@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "lockstep/batch/batch_run.h"
+#include "lockstep/config/run_config.h"
 
 namespace lockstep {
 
@@ -17,5 +18,9 @@ namespace lockstep {
 // there is no run, Error{Fault::store} for a damaged one.
 BatchRuns read_batch_runs(const std::filesystem::path& study,
                           std::int64_t classes);
+
+// The settings of one of those runs, by its name there.
+RunConfig config_of_run(const std::filesystem::path& study,
+                        const std::string& name);
 
 }  // namespace lockstep

@@ -27,7 +27,8 @@ struct StepPieces {
 struct RunFacts {
   std::filesystem::path path;
   std::string name;
-  std::string status;  // done, running, interrupted, failed, half written
+  std::string label = {};  // what its study's settings call it, or none
+  std::string status;      // done, running, interrupted, failed, half written
   std::string reason = {};
   std::string command = {}, began_utc = {};
   std::string model = {}, device = {}, strategy = {}, backend = {},

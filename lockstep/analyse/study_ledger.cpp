@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "lockstep/analyse/point_labels.h"
 #include "lockstep/core/json_fields.h"
 #include "lockstep/store/study_folder.h"
 
@@ -83,11 +84,15 @@ void mark_runs(Study& study, const fs::path& folder) {
   for (const PointState& point : state.points)
     for (const PointRun& run : point.runs)
       owner[(folder / run.run).lexically_normal()] = &point;
+  const std::map<std::string, std::string> labels = labels_of(state);
   for (RunFacts& run : study.runs)
     if (const auto found = owner.find(run.path.lexically_normal());
         found != owner.end()) {
       run.mode = found->second->mode;
       run.arm = text_in(found->second->axes, "arm");
+      run.label = labels.at(found->second->id);
+      if (found->second->runs.size() > 1)
+        run.label += " #" + run.path.filename().string();
     }
   for (const std::string& warning : state.warnings)
     if (std::ranges::find(study.notes, warning) == study.notes.end())

@@ -58,6 +58,12 @@ struct NoiseAlongRun {
   double median = 0, low = 0, high = 0;  // quartiles
 };
 
+// The noise scale goodput goes by, and where it is from.
+struct NoiseForGoodput {
+  double value = 0, low = 0, high = 0;
+  std::string source;
+};
+
 struct BatchComparison {
   std::string arm;
   std::int64_t ranks = 1;
@@ -76,6 +82,10 @@ struct BatchComparison {
 // there is one batch size only, Error{Fault::data} when nothing can be judged.
 std::vector<BatchComparison> compare_batch_sizes(const BatchRuns& runs,
                                                  const CompareOptions& options);
+
+// The sweep's own bend where it shows one, else what was measured along the
+// run; none where neither is known.
+std::optional<NoiseForGoodput> noise_for_goodput(const BatchComparison& c);
 
 // Batch size, learning rate and ranks against rate, accuracy, step time; over
 // all runs together. Empty when the runs are not independent.

@@ -14,23 +14,6 @@
 namespace lockstep {
 namespace {
 
-// The noise scale goodput goes by: the sweep's own bend where it shows one,
-// else what was measured along the run.
-struct Noise {
-  double value = 0, low = 0, high = 0;
-  std::string source;
-};
-
-std::optional<Noise> noise_for_goodput(const BatchComparison& c) {
-  if (c.critical && c.critical->bends)
-    return Noise{c.critical->batch, c.critical->low, c.critical->high,
-                 "the bend of this sweep, in hindsight"};
-  if (c.noise)
-    return Noise{c.noise->median, c.noise->low, c.noise->high,
-                 "median along the run"};
-  return std::nullopt;
-}
-
 double nearest_batch(std::span<const BatchRow> rows, double wanted) {
   return std::ranges::min_element(
              rows, {},
@@ -49,7 +32,7 @@ std::optional<LinearStepTime> line_through(std::span<const StepTime> points) {
   return line;
 }
 
-void fill_goodput(BatchComparison& c, const Noise& noise) {
+void fill_goodput(BatchComparison& c, const NoiseForGoodput& noise) {
   const double base = c.base_batch;
   for (BatchRow& row : c.rows) {
     row.efficiency = statistical_efficiency(noise.value, base, row.batch);
@@ -196,6 +179,16 @@ std::string runner_up(const InformationChoice& choice) {
 }
 
 }  // namespace
+
+std::optional<NoiseForGoodput> noise_for_goodput(const BatchComparison& c) {
+  if (c.critical && c.critical->bends)
+    return NoiseForGoodput{c.critical->batch, c.critical->low, c.critical->high,
+                           "the bend of this sweep, in hindsight"};
+  if (c.noise)
+    return NoiseForGoodput{c.noise->median, c.noise->low, c.noise->high,
+                           "median along the run"};
+  return std::nullopt;
+}
 
 Pick pick_by_information(const InformationChoice& choice,
                          const ChoiceInterval& interval) {

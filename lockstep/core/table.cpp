@@ -80,6 +80,23 @@ void append_line(std::string& out, const std::vector<std::string>& cells,
 
 }  // namespace
 
+Table without_unfilled(Table table) {
+  const auto says_nothing = [](const Cell& cell) {
+    const auto* text = std::get_if<std::string>(&cell);
+    return std::holds_alternative<std::monostate>(cell) ||
+           (text != nullptr && text->empty());
+  };
+  for (std::size_t i = table.columns.size(); i-- > 0;) {
+    if (!std::ranges::all_of(
+            table.rows, [&](const auto& row) { return says_nothing(row[i]); }))
+      continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.columns.erase(table.columns.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+  return table;
+}
+
 void Table::add(std::vector<Cell> row) {
   check(row.size() == columns.size(), "a row has a cell for every column");
   rows.push_back(std::move(row));

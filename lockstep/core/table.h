@@ -34,6 +34,9 @@ struct Table {
   void add(std::vector<Cell> row);
 };
 
+// For people: without the columns in which no row says anything.
+Table without_unfilled(Table table);
+
 enum class Format { text, csv, json };
 
 std::string to_text(const Table& table);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "lockstep/analyse/batch_runs.h"
 #include "lockstep/core/error.h"
+#include "lockstep/predict/subject.h"
 #include "lockstep/report/batch_tables.h"
 
 namespace lockstep {
@@ -26,50 +28,88 @@ std::string context_of(const BatchComparison& c) {
   return out;
 }
 
+// What each criterion says, the information criterion first: it chooses.
+std::string answer_of(const BatchComparison& c) {
+  std::string out = fmt::format("On {} {}{}{}: ", c.ranks,
+                                c.ranks == 1 ? "device" : "devices",
+                                c.arm.empty() ? "" : ", ", c.arm);
+  std::string others;
+  for (const Pick& pick : c.picks) {
+    const std::string batch =
+        pick.batch ? fmt::format("{:g}", *pick.batch) : std::string("none");
+    if (&pick == &c.picks.front())
+      out += fmt::format("batch {}, by information a second ({}).", batch,
+                         pick.reason);
+    else
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ",
+                            pick.criterion, batch);
+  }
+  return out + " Other criteria: " + others + ".";
+}
+
+// One of its runs says what the model and its settings are.
+Subject subject_of(const BatchRuns& runs, const BatchComparison& c,
+                   const std::filesystem::path& study) {
+  const auto run = std::ranges::find_if(runs.runs, [&](const BatchRun& r) {
+    return r.arm == c.arm && r.ranks == c.ranks;
+  });
+  check(run != runs.runs.end(), "a comparison has runs");
+  return subject_of(config_of_run(study, run->name));
+}
+
+void add_devices(BatchReport& out, const BatchRuns& runs,
+                 std::span<const BatchComparison> comparisons,
+                 const DevicesAsked& more) {
+  std::vector<ArmByDevices> arms;
+  for (const BatchComparison& c : comparisons) {
+    if (c.ranks != 1) continue;
+    try {
+      const OneDevice one = one_device(c, subject_of(runs, c, more.study));
+      arms.push_back({c.arm, best_batches(one, more.cluster, more.devices)});
+      out.context.push_back(fmt::format(
+          "predicted for {}{}{}: steps of one device as measured, noise scale "
+          "{:.0f} ({:.0f} to {:.0f}; {})",
+          more.cluster.name, c.arm.empty() ? "" : ", ", c.arm, one.noise.value,
+          one.noise.low, one.noise.high, one.noise.source));
+    } catch (const Error& e) {
+      out.context.push_back(
+          fmt::format("no batch for more devices: {}", e.what()));
+    }
+  }
+  out.devices = batch_by_devices(arms);
+}
+
 const Table& table_named(const BatchReport& r, const std::string& name) {
   if (name == "batches") return r.batches;
   if (name == "choices") return r.choices;
   if (name == "curve") return r.curve;
   if (name == "sensitivity") return r.sensitivity;
+  if (name == "devices") return r.devices;
   throw Error(Fault::config, "--table", "'" + name + "' is not a table here",
-              "batches, choices, curve or sensitivity");
-}
-
-bool empty(const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return std::holds_alternative<std::monostate>(cell) ||
-         (text != nullptr && text->empty());
-}
-
-// For people: a column nobody filled is left out.
-std::string text_of(Table table) {
-  for (std::size_t i = table.columns.size(); i-- > 0;) {
-    if (std::ranges::any_of(table.rows,
-                            [&](const auto& row) { return !empty(row[i]); }))
-      continue;
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    table.columns.erase(table.columns.begin() + at);
-    for (auto& row : table.rows) row.erase(row.begin() + at);
-  }
-  return to_text(table);
+              "batches, choices, curve, sensitivity or devices");
 }
 
 std::string all_as_text(const BatchReport& r) {
-  std::string out = text_of(r.batches) + "\n" + text_of(r.choices) +
+  std::string out = to_text(without_unfilled(r.batches)) + "\n" +
+                    to_text(without_unfilled(r.choices)) +
                     "\nthe choice for targets further below the best\n" +
-                    text_of(r.curve);
+                    to_text(without_unfilled(r.curve));
+  if (!r.devices.rows.empty())
+    out += "\nthe best batch by goodput on more devices, predicted\n" +
+           to_text(without_unfilled(r.devices));
   if (r.sensitivity.rows.empty())
     return out +
            "\nno sensitivity: it needs independent runs that differ in a "
            "setting\n";
   return out + "\nwhat outcomes hang on (share 1: all of it, 0: nothing)\n" +
-         text_of(r.sensitivity);
+         to_text(without_unfilled(r.sensitivity));
 }
 
 }  // namespace
 
 BatchReport make_batch_report(const BatchRuns& runs,
-                              const CompareOptions& options) {
+                              const CompareOptions& options,
+                              const std::optional<DevicesAsked>& more) {
   const auto comparisons = compare_batch_sizes(runs, options);
   BatchReport out{
       .batches = batch_rows(comparisons),
@@ -78,8 +118,11 @@ BatchReport make_batch_report(const BatchRuns& runs,
       .sensitivity = batch_sensitivity(sensitivity_of(runs, options)),
       .context = {"information: " + runs.information}};
   out.context.insert(out.context.end(), runs.notes.begin(), runs.notes.end());
-  for (const BatchComparison& c : comparisons)
+  for (const BatchComparison& c : comparisons) {
     out.context.push_back(context_of(c));
+    out.answer.push_back(answer_of(c));
+  }
+  if (more) add_devices(out, runs, comparisons, *more);
   return out;
 }
 
@@ -96,6 +139,8 @@ std::string to_string(const BatchReport& report, Format format,
       json["choices"] = to_json(report.choices)["rows"];
       json["curve"] = to_json(report.curve)["rows"];
       json["sensitivity"] = to_json(report.sensitivity)["rows"];
+      if (!report.devices.rows.empty())
+        json["devices"] = to_json(report.devices)["rows"];
       return json.dump(2) + "\n";
     }
   }

@@ -154,6 +154,42 @@ Table batch_curve(std::span<const BatchComparison> comparisons) {
   return table;
 }
 
+Table batch_by_devices(std::span<const ArmByDevices> arms) {
+  const auto ms = [](const char* name, const char* title) {
+    return Column{
+        .name = name, .title = title, .unit = "(ms)", .show = scaled(1e3, 2)};
+  };
+  Table table{
+      .verb = "batch",
+      .columns = {
+          {.name = "arm"},
+          {.name = "ranks", .title = "devices"},
+          {.name = "origin"},
+          {.name = "global_batch", .title = "batch"},
+          {.name = "batch_low", .title = "from"},
+          {.name = "batch_high", .title = "to"},
+          {.name = "per_rank", .title = "on each"},
+          ms("step_s", "step"),
+          ms("step_lo90_s", "5 %"),
+          ms("step_hi90_s", "95 %"),
+          {.name = "efficiency", .show = scaled(1, 3)},
+          {.name = "goodput_per_s",
+           .title = "goodput",
+           .unit = "(1/s)",
+           .show = scaled(1, 0)},
+          {.name = "speedup", .title = "speed-up", .show = scaled(1, 2)},
+          {.name = "note"}}};
+  for (const ArmByDevices& arm : arms)
+    for (const BatchForDevices& r : arm.rows)
+      table.add(
+          {arm.arm, std::int64_t{r.devices},
+           std::string(r.devices == 1 ? "by measured steps" : "predicted"),
+           r.batch, r.low, r.high, r.batch / r.devices, r.step_s, r.step_lo90_s,
+           r.step_hi90_s, r.efficiency, r.goodput, r.speedup,
+           std::string(r.beyond ? "a device's share was not measured" : "")});
+  return table;
+}
+
 Table batch_sensitivity(std::span<const Sensitivity> rows) {
   Table table{
       .verb = "batch",

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
+#include "lockstep/advise/batch_by_devices.h"
 #include "lockstep/batch/compare.h"
 #include "lockstep/core/table.h"
 
@@ -13,6 +16,11 @@ namespace lockstep {
 Table batch_rows(std::span<const BatchComparison> comparisons);
 Table batch_choices(std::span<const BatchComparison> comparisons);
 Table batch_curve(std::span<const BatchComparison> comparisons);
+struct ArmByDevices {
+  std::string arm;
+  std::vector<BatchForDevices> rows;
+};
+Table batch_by_devices(std::span<const ArmByDevices> arms);
 Table batch_sensitivity(std::span<const Sensitivity> rows);
 
 }  // namespace lockstep

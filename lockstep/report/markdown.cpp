@@ -47,8 +47,9 @@ std::string with_unit(const Column& column) {
   return escaped(column.unit.empty() ? title : title + " " + column.unit);
 }
 
-void add(std::string& out, const char* title, const Table& table, bool page) {
-  if (table.rows.empty()) return;
+void add(std::string& out, const char* title, const Table& all, bool page) {
+  if (all.rows.empty()) return;
+  const Table table = without_unfilled(all);
   out += page ? fmt::format("\n## {}\n\n{}", title, to_markdown(table))
               : fmt::format("\n{}\n{}", title, to_text(table));
 }
@@ -86,6 +87,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   for (const std::string& note : study.notes) out += "- Note: " + note + "\n";
   for (const std::string& machine : study.machines)
     out += "- Machine: " + machine + "\n";
+  out += to_text(findings.batch, page);
   add(out, "Speed-up", scaling_table(study, findings), page);
   add(out, "Shares of a step, bandwidth, memory", shares_table(study), page);
   add(out, "Laws", laws_table(findings), page);

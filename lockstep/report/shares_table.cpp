@@ -61,6 +61,7 @@ Table shares_table(const Study& study) {
   Table table{.verb = "report",
               .columns = {{.name = "model"},
                           {.name = "strategy"},
+                          {.name = "arm"},
                           {.name = "origin"},
                           {.name = "ranks"},
                           {.name = "per_rank", .title = "a rank"},
@@ -88,7 +89,7 @@ Table shares_table(const Study& study) {
     const double step = p.step.value;
     const bool talks = p.ranks > 1 && p.bus_bytes_per_s > 0;
     const Peak peak = talks ? peak_of(study, p) : Peak{};
-    table.add({p.model, p.strategy, std::string(word(p.origin)), p.ranks,
+    table.add({p.model, p.strategy, p.arm, std::string(word(p.origin)), p.ranks,
                p.per_rank, cell(s.compute_s() / step),
                cell(s.exposed_comm_s / step),
                cell(std::max(0.0, s.comm_s - s.exposed_comm_s) / step),

@@ -10,6 +10,7 @@
 
 #include "lockstep/core/units.h"
 #include "lockstep/predict/verdict.h"
+#include "lockstep/report/study_words.h"
 
 namespace lockstep {
 namespace {
@@ -18,10 +19,6 @@ using Points = std::vector<std::size_t>;
 
 // An interval whose ends are further apart than this makes nobody sure.
 constexpr double kSure = 1.25;
-
-bool counts(const StudyPoint& p) {
-  return p.drawn() && p.epoch_s > 0 && p.origin == Origin::measured;
-}
 
 // Points the choice is made from, and whether accuracy took part in it.
 struct Candidates {
@@ -68,23 +65,14 @@ std::size_t choice_of(const Study& study, const Points& points) {
   return *best;
 }
 
-std::string devices(std::int64_t n) {
-  return n == 1 ? "1 device" : fmt::format("{} devices", n);
-}
-
-std::string place(const StudyPoint& p) {
-  return p.ranks == 1 ? fmt::format("1 device, batch {}", p.per_rank)
-                      : fmt::format("{} devices, batch {} on each ({} in all)",
-                                    p.ranks, p.per_rank, p.global_batch);
-}
-
 std::string sentence(const Study& study, const StudyPoint& p) {
   std::set<std::int64_t> ranks, batches;
   for (const StudyPoint& other : study.points)
     if (other.model == p.model && counts(other))
       ranks.insert(other.ranks), batches.insert(other.global_batch);
-  const std::string with =
+  std::string with =
       p.strategy == "single" ? "" : fmt::format(" with {}", p.strategy);
+  if (!p.arm.empty()) with += fmt::format(" ({})", p.arm);
   if (ranks.size() == 1 && batches.size() == 1)
     return fmt::format(
         "{}: only one configuration was measured, {}{}. An epoch takes {}; "
@@ -121,7 +109,14 @@ std::string against(const StudyPoint& choice, const StudyPoint& other) {
                      other.epoch_high_s < choice.epoch_low_s;
   const bool known =
       std::isfinite(choice.epoch_high_s) && std::isfinite(other.epoch_high_s);
-  return fmt::format(" The best with {} is {}{}.", devices(other.ranks), size,
+  // Two batches are two questions: which ones is said.
+  const std::string batches =
+      other.global_batch == choice.global_batch
+          ? fmt::format("at the same global batch of {}", other.global_batch)
+          : fmt::format("at global batch {} instead of {}", other.global_batch,
+                        choice.global_batch);
+  return fmt::format(" The best epoch with {}, {}, is {}{}.",
+                     devices(other.ranks), batches, size,
                      !known  ? "; there is no interval to tell them apart"
                      : apart ? ", and the intervals do not touch"
                              : ", but the intervals overlap");
@@ -131,11 +126,11 @@ std::string how_sure(const Study& study, const StudyPoint& p,
                      const Points& points) {
   std::string out;
   if (p.step.has_interval())
-    out = fmt::format(
-        "{}95 % interval {} to {}, from {} timed steps in {} run{}.",
-        p.epoch_high_s > kSure * p.epoch_low_s ? "Not sure: " : "",
-        format_seconds(p.epoch_low_s), format_seconds(p.epoch_high_s),
-        p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
+    out =
+        fmt::format("{}95 % interval {}, from {} timed steps in {} run{}.",
+                    p.epoch_high_s > kSure * p.epoch_low_s ? "Not sure: " : "",
+                    interval_words(p.epoch_low_s, p.epoch_s, p.epoch_high_s),
+                    p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
   else
     out = fmt::format(
         "Not sure: {}, so there is no interval.",
@@ -200,60 +195,6 @@ std::string why(const Study& study, const std::vector<ScalingSeries>& scaling,
         "the best were not considered.",
         100 * kAccuracyLoss);
   return out;
-}
-
-std::string cheaper(const StudyPoint& p, double piece_s, const char* what) {
-  return fmt::format(
-      " {} takes {} of a step: without it an epoch could take "
-      "no less than {}.",
-      what, format_percent(piece_s / p.step.value),
-      format_seconds(p.epoch_s * (1 - piece_s / p.step.value)));
-}
-
-// The fastest of more devices than were measured, where it was predicted.
-std::string predicted_beyond(const Study& study, const StudyPoint& p,
-                             std::int64_t most_ranks) {
-  const StudyPoint* best = nullptr;
-  for (const StudyPoint& other : study.points)
-    if (other.model == p.model && other.origin == Origin::predicted &&
-        other.ranks > most_ranks && other.epoch_s > 0 &&
-        (!best || other.epoch_s < best->epoch_s))
-      best = &other;
-  if (!best) return "";
-  return fmt::format(
-      " Of the predicted ones {} with {} is the fastest: {} an epoch, {:.2f} "
-      "times as fast.",
-      place(*best), best->strategy, format_seconds(best->epoch_s),
-      p.epoch_s / best->epoch_s);
-}
-
-std::string what_would_change(const Study& study, const StudyPoint& p) {
-  std::string out;
-  if (p.pieces.exposed_comm_s > 0.03 * p.step.value)
-    out += cheaper(p, p.pieces.exposed_comm_s, "Exposed communication");
-  if (p.pieces.data_s > 0.03 * p.step.value)
-    out += cheaper(p, p.pieces.data_s, "Waiting for data");
-  if (p.pieces.wait_s > 0.03 * p.step.value)
-    out += cheaper(p, p.pieces.wait_s, "Waiting for the slowest rank");
-  std::int64_t most_ranks = 1, largest = 0;
-  for (const StudyPoint& other : study.points) {
-    if (other.model != p.model || !counts(other)) continue;
-    most_ranks = std::max(most_ranks, other.ranks);
-    largest = std::max(largest, other.per_rank);
-  }
-  if (p.per_rank == largest)
-    out += fmt::format(
-        " {} on a device is the largest batch measured: a larger one may be "
-        "faster still.",
-        largest);
-  out += fmt::format(" Nothing beyond {} was measured.", devices(most_ranks));
-  out += predicted_beyond(study, p, most_ranks);
-  out += std::isfinite(p.best_val_accuracy)
-             ? " A goal other than epoch time and accuracy, such as money, may "
-               "change it too (`lockstep advise`)."
-             : " No accuracy was measured: what this batch costs in accuracy "
-               "is not known (`lockstep batch`).";
-  return out.substr(1);
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["shares"] = rows_of(shares_table(study));
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
+  out["batch"] = to_json(findings.batch);
   out["claims"] = rows_of(claims_table(claims_of(study)));
   out["seed"] = rows_of(seed_table(study));
   out["seed_faults"] = Json::array();

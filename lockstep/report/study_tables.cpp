@@ -70,7 +70,9 @@ std::vector<Column> more_columns() {
           {.name = "final_val_loss"},
           {.name = "host"},
           {.name = "hardware"},
-          {.name = "reason"}};
+          {.name = "reason"},
+          {.name = "label"},
+          {.name = "arm"}};
 }
 
 std::vector<Cell> pieces_cells(const StepPieces& p) {
@@ -118,7 +120,7 @@ std::vector<Cell> run_row(const RunFacts& run) {
                          cell(run.peak_memory_bytes),
                          cell(last_of(run, &EpochSample::train_loss)),
                          cell(last_of(run, &EpochSample::val_loss)), run.host,
-                         run.hardware, run.reason})
+                         run.hardware, run.reason, run.label, run.arm})
     row.push_back(std::move(more));
   return row;
 }
@@ -139,7 +141,7 @@ std::vector<Cell> unrun_row(const StudyPoint& p, std::size_t width) {
   row[6] = p.global_batch, row[8] = cell(p.step.value);
   row[9] = cell(p.samples_per_s), row[11] = cell(p.epoch_s);
   row[14] = p.per_rank, row[17] = std::string(word(p.origin));
-  row[width - 1] = p.why;
+  row[width - 3] = p.why, row[width - 1] = p.arm;
   return row;
 }
 
@@ -157,7 +159,11 @@ StudyFindings find_out(const Study& study) {
 Table runs_table(const Study& study, Width width) {
   Table table{.verb = "report", .columns = run_columns()};
   for (Column& column : more_columns()) table.columns.push_back(column);
-  for (const RunFacts& run : study.runs) table.add(run_row(run));
+  for (const RunFacts& run : study.runs) {
+    table.add(run_row(run));
+    if (width == Width::screen && !run.label.empty())
+      table.rows.back()[0] = run.label;
+  }
   for (const StudyPoint& p : study.points)
     if (p.runs.empty()) table.add(unrun_row(p, table.columns.size()));
   if (width == Width::screen) {
@@ -229,6 +235,7 @@ Table scaling_table(const Study& study, const StudyFindings& findings) {
               .columns = {{.name = "scaling"},
                           {.name = "model"},
                           {.name = "strategy"},
+                          {.name = "arm"},
                           {.name = "origin"},
                           {.name = "batch"},
                           {.name = "ranks"},
@@ -245,9 +252,10 @@ Table scaling_table(const Study& study, const StudyFindings& findings) {
       const StudyPoint& p = study.points[s.point];
       table.add(
           {std::string(series.kind == ScalingKind::weak ? "weak" : "strong"),
-           series.model, series.strategy, std::string(word(p.origin)),
-           series.batch, s.ranks, cell(p.step.value), cell(s.speedup.value),
-           cell(s.speedup.low), cell(s.speedup.high), cell(s.efficiency.value),
+           series.model, series.strategy, series.arm,
+           std::string(word(p.origin)), series.batch, s.ranks,
+           cell(p.step.value), cell(s.speedup.value), cell(s.speedup.low),
+           cell(s.speedup.high), cell(s.efficiency.value),
            verdict_cell(series, s), cell(p.pieces.exposed_comm_s),
            cell(s.comm_by_subtraction_s)});
     }
@@ -259,6 +267,7 @@ Table laws_table(const StudyFindings& findings) {
               .columns = {{.name = "scaling"},
                           {.name = "model"},
                           {.name = "strategy"},
+                          {.name = "arm"},
                           {.name = "batch"},
                           {.name = "law"},
                           percent("serial", "serial share"),
@@ -280,7 +289,7 @@ Table laws_table(const StudyFindings& findings) {
         warnings += (warnings.empty() ? "" : "; ") + warning;
       table.add(
           {std::string(series.kind == ScalingKind::weak ? "weak" : "strong"),
-           series.model, series.strategy, series.batch,
+           series.model, series.strategy, series.arm, series.batch,
            std::string(word(fit.law)), cell(fit.values.serial),
            cell(fit.low.serial), cell(fit.high.serial),
            coherence(fit.values.coherence), coherence(fit.low.coherence),
@@ -294,6 +303,7 @@ Table saturation_table(const StudyFindings& findings) {
   Table table{.verb = "report",
               .columns = {{.name = "model"},
                           {.name = "strategy"},
+                          {.name = "arm"},
                           {.name = "origin"},
                           {.name = "ranks"},
                           plain("per_rank", "a device", 1),
@@ -304,7 +314,7 @@ Table saturation_table(const StudyFindings& findings) {
                           percent("rms", "misses by"),
                           {.name = "note"}}};
   for (const SaturationRow& row : findings.saturation)
-    table.add({row.model, row.strategy, std::string(word(row.origin)),
+    table.add({row.model, row.strategy, row.arm, std::string(word(row.origin)),
                row.ranks, cell(row.at.per_rank), cell(row.at.low),
                cell(row.at.high), cell(row.at.slope), cell(row.at.floor_s),
                cell(row.at.rms), row.at.note});

@@ -7,6 +7,7 @@
 #include "lockstep/analyse/scaling.h"
 #include "lockstep/analyse/study_runs.h"
 #include "lockstep/core/table.h"
+#include "lockstep/report/batch_section.h"
 
 namespace lockstep {
 
@@ -15,6 +16,7 @@ struct StudyFindings {
   std::vector<ScalingSeries> scaling;
   std::vector<std::vector<LawFit>> laws;  // of each series
   std::vector<SaturationRow> saturation;
+  BatchSection batch = {};  // empty until batch_section() was asked
 };
 StudyFindings find_out(const Study& study);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "lockstep/batch/compare.h"
 #include "lockstep/batch/information.h"
@@ -102,6 +103,23 @@ TEST(BatchRuns, ReadsCurvesStepsAndTimes) {
   EXPECT_NEAR(run.step_s, 10 / 8.0 / 10, 1e-9);
   EXPECT_EQ(runs.classes, 10);
   EXPECT_EQ(runs.eval_examples, 1000);
+}
+
+// Records may keep the last steps alone: their numbers tell how many there
+// were.
+TEST(BatchRuns, StepsThatWereNotKeptAreCountedAllTheSame) {
+  const Study study;
+  study.add({.name = "a", .batch = 64});
+  const auto file = study.path() / "runs" / "a" / "steps.csv";
+  std::ifstream whole(file);
+  std::string head, line, last;
+  std::getline(whole, head);
+  while (std::getline(whole, line)) last = line;
+  whole.close();
+  std::ofstream(file) << head << "\n" << last << "\n";
+  const BatchRun run = study.read().runs.front();
+  EXPECT_EQ(run.curve.back().steps, 100);
+  EXPECT_EQ(run.curve.front().steps, 10);
 }
 
 TEST(BatchRuns, RunsOfASweepAreFoundWithTheNoiseTheyMeasured) {

@@ -9,6 +9,8 @@ import unittest
 
 from program import ROOT, lockstep
 
+# On one H200; a part of its grid.
+STUDY = ROOT / "results/study_batch_resnet18_1xh200_2026-11"
 TRACES = ROOT / "tests/batch/data/pollux_cifar10"
 
 
@@ -63,7 +65,8 @@ class Batch(unittest.TestCase):
                 (("--accuracy", "94"), "is not a share"),
                 (("--accuracy", "0.99"), "no batch size reaches"),
                 (("--devices", "3000"), "no step was timed on 3000 devices"),
-                (("--devices", "two"), "is not a count"),
+                (("--devices", "two"), "is not a whole number from 1 on"),
+                (("--link", "nvswitch-h200"), "published traces have their own"),
                 (("--crossing", "guess"), "is not a way to read a curve"),
                 (("--table", "chairs", "--csv"), "is not a table here"),
                 (("--classes", "1"), "labels carry no information"),
@@ -73,6 +76,40 @@ class Batch(unittest.TestCase):
                 self.assertIn(done.returncode, (2, 3))
                 self.assertEqual(done.stdout, "")
                 self.assertIn(words, done.stderr)
+
+    def test_a_study_of_one_device_is_continued_on_more(self):
+        asked = (STUDY, "--link", "nvswitch-h200+ib-hdr-8x")
+        done = lockstep("batch", *asked, "--devices", "1,2,4,...,64", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["devices"]
+        self.assertEqual([r["ranks"] for r in rows[:7]], [1, 2, 4, 8, 16, 32, 64])
+        self.assertEqual([r["origin"] for r in rows[:2]], ["by measured steps", "predicted"])
+        for before, row in zip(rows[:6], rows[1:7]):
+            self.assertGreater(row["global_batch"], before["global_batch"])
+            self.assertGreater(row["goodput_per_s"], before["goodput_per_s"])
+        text = lockstep("batch", *asked)
+        self.assertIn("on more devices, predicted", text.stdout)
+        table = lockstep("batch", *asked, "--csv", "--table", "devices").stdout
+        self.assertEqual(len(table.splitlines()), 1 + len(rows))
+
+    def test_devices_without_a_link_cannot_be_predicted(self):
+        done = lockstep("batch", STUDY, "--devices", "1,2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--link", done.stderr)
+        done = lockstep("batch", STUDY, "--link", "nvswitch-h200", "--devices", "1,64")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("joins 8 ranks, not 64", done.stderr)
+
+    def test_the_report_of_a_study_answers_which_batch(self):
+        done = lockstep("report", STUDY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("Which batch", "by information a second", "`lockstep batch", "lr_rule=linear",
+                      "batch=32, lr_rule=none"):
+            self.assertIn(words, done.stdout)
+        self.assertNotIn("001-32-none-1-0.0-sgd", done.stdout)
+        batch_part = json.loads(lockstep("report", STUDY, "--json").stdout)["batch"]
+        # Its recipe names a cluster of eight.
+        self.assertEqual([r["ranks"] for r in batch_part["devices"]][:4], [1, 2, 4, 8])
 
     def test_an_empty_folder_is_not_a_study(self):
         with tempfile.TemporaryDirectory() as empty:
