@@ -20,7 +20,7 @@ std::string shortened(std::int64_t n) {
 std::string model_name(const ModelConfig& model) {
   RunConfig config;
   config.model = model;
-  const std::string kind = word(config, "model.kind");
+  std::string kind = word(config, "model.kind");
   if (model.kind != ModelKind::variable) return kind;
   return fmt::format("{} {}/{}", kind, shortened(model.variable_params),
                      shortened(model.variable_flops));

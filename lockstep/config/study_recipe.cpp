@@ -64,14 +64,14 @@ std::vector<Axis> axes_of(const TomlText& recipe, const std::string& path,
     throw Error(Fault::config, recipe.place(path), path + ": is no table",
                 "write [grid] or [[grid]] and lists of settings below");
   for (const auto& [section, fields] : table.items()) {
-    const std::string below = path + "." + section;
+    const std::string below = fmt::format("{}.{}", path, section);
     if (!fields.is_object())
       throw Error(
           Fault::config, recipe.place(below), section + ": is not a setting",
           "write section.field = [values], such as comm.ranks = [1, 2]");
     for (const auto& [field, value] : fields.items())
-      out.push_back(
-          axis_of(recipe, section + "." + field, below + "." + field, value));
+      out.push_back(axis_of(recipe, fmt::format("{}.{}", section, field),
+                            fmt::format("{}.{}", below, field), value));
   }
   return out;
 }

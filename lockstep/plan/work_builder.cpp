@@ -91,7 +91,8 @@ Value WorkBuilder::conv(const Value& x, const std::string& name,
   const double outputs = static_cast<double>(layer.output_numel);
   Shape weight = {size.out, in, size.kernel};
   if (two) weight.push_back(size.kernel);
-  multiply_adds(x, outputs * static_cast<double>(numel(weight) / size.out));
+  const std::int64_t each = numel(weight) / size.out;
+  multiply_adds(x, outputs * static_cast<double>(each));
   param(name + ".weight", weight);
   if (size.bias) param(name + ".bias", {size.out});
   keep(x);

@@ -142,7 +142,7 @@ bool slows_half_norm(const TableRow& row) {
 }  // namespace
 
 std::string architecture_of(const std::string& model) {
-  const std::string name = lower(model);
+  std::string name = lower(model);
   for (const auto& [part, architecture] : kArchitectures)
     if (has(name, part)) return std::string(architecture);
   return name;
