@@ -9,9 +9,6 @@ std::string settings_against_capture(const RunConfig& config,
   const StrategyKind kind = resolved(config.strategy.kind, ranks);
   if (kind != StrategyKind::single && kind != StrategyKind::ddp)
     return "steps of this strategy are not captured";
-  if (config.optim.kind == OptimKind::lars ||
-      config.optim.kind == OptimKind::lamb)
-    return "lars and lamb are not captured";
   if (config.strategy.sync_batchnorm && ranks > 1)
     return "a synchronised BatchNorm sends within a pass";
   if (config.measure.hold_every > 0 && ranks > 1)
