@@ -42,7 +42,7 @@ TEST(Predictor, StepsAreRecordedWhereTheTrainerRecordsThem) {
   EXPECT_EQ(software(recipe(), gpus, ddp), "lockstep-graph");
   EXPECT_EQ(software(recipe(), gpus, of(Method::sharded, 4)), "lockstep");
   EXPECT_EQ(software(recipe({"train.graph=off"}), gpus, alone), "lockstep");
-  EXPECT_EQ(software(recipe({"optim.kind=lamb"}), gpus, ddp), "lockstep");
+  EXPECT_EQ(software(recipe({"optim.kind=lamb"}), gpus, ddp), "lockstep-graph");
   const Subject held = recipe({"measure.hold_every=8"});
   EXPECT_EQ(software(held, gpus, alone), "lockstep-graph");
   EXPECT_EQ(software(held, gpus, ddp), "lockstep");
