@@ -27,11 +27,11 @@
       make("p", { className: "say" }, a ? a.sentence : "No run was timed yet: there is no answer to give."),
       ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
         .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
-    if (doc.batch && doc.batch.pointer) $("answers").append(make("article", { className: "answer" }, make("p", { className: "say" }, "Which batch learns fastest"),
-      make("dl", {}, ...[...doc.batch.answer, ...(doc.batch.context || []), doc.batch.pointer].map((t) => make("dd", {}, t)))));
     const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));
     $("notes").hidden = !doc.notes.length;
     list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));
+    $("batch").hidden = !doc.batch;
+    if (doc.batch) list("batch", [...doc.batch.answer, doc.batch.pointer]);
     list("machine", doc.machines.length ? doc.machines : ["not recorded"]);
     $("reproduce").querySelector("pre").textContent = doc.commands.join("\n") || "The runs do not say how they were started.";
     $("made").textContent = `Made ${doc.made_utc} by lockstep ${doc.version} from ${doc.rows.length} ${doc.rows_title ? "rows" : "runs"}.`;
