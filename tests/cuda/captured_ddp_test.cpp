@@ -8,6 +8,7 @@
 
 #include "lockstep/comm/emulated_group.h"
 #include "lockstep/comm/nccl_group.h"
+#include "lockstep/core/error.h"
 #include "lockstep/kernels/gpu_table.h"
 #include "tests/cuda/gpu.h"
 #include "tests/cuda/steps.h"
@@ -149,6 +150,19 @@ TEST_F(CapturedDdp, SendsZerosForWhatIsNeverUsed) {
   // Decay moves what has no gradient.
   scene.config.optim.weight_decay = 0.01;
   expect_same(scene);
+}
+
+TEST_F(CapturedDdp, IsRefusedToThreadsThatShareTheGpu) {
+  Scene scene = ddp_scene();
+  scene.config.train.graph = GraphUse::on;
+  try {
+    run_ranks(2, {}, [&](Group& group) { train_rank(scene, group); });
+    FAIL() << "captured while another thread used the GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::config);
+    EXPECT_NE(std::string(error.what()).find("threads"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(CapturedDdp, UpdatesByLarsAndLamb) {
