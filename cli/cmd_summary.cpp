@@ -70,6 +70,7 @@ std::vector<NamedPlan> all_models() {
     kind.set(name);
     plans.push_back({"", plan_work(with_own_sizes(config.model))});
   }
+  kind.set(std::string("gpt"));
   const std::vector<std::string> gpt2 = {
       "model.vocab=50257", "model.context=1024", "model.layers=12",
       "model.heads=12", "model.width=768"};

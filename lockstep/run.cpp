@@ -37,9 +37,10 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
   const DataSplit data = open_data(asked.data, asked.model);
   const RunConfig config = complete(asked, data);
   Model model = prepare_model(config, *device);
+  whiten_stem(config, data, model, *device);
   FlatParams params(*model.module);
   Optimizer optimizer(config.optim, params, *device);
-  std::optional<Resident> resident = hold_resident(config, data, *device);
+  ResidentSets resident = hold_resident(config, data, *device);
 
   // How ranks stay together, and what is measured.
   Recorder recorder(group.rank(), device->time_source(),
@@ -65,7 +66,7 @@ RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
                   *strategy,
                   recorder,
                   data,
-                  resident ? &*resident : nullptr,
+                  resident,
                   folder ? &*folder : nullptr,
                   options.stop,
                   first_batch(config)};

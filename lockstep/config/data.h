@@ -14,6 +14,9 @@ enum class DataKind { digits, cifar10, images, text, synthetic };
 // official: the data's own test or validation part. random: a share per class.
 enum class SplitKind { all, official, random };
 
+// What lies around an image that is padded: nothing, or its mirror image.
+enum class CropFill { black, reflect };
+
 struct DataConfig {
   DataKind kind = DataKind::synthetic;
   std::string path;
@@ -27,10 +30,12 @@ struct DataConfig {
   bool skip_broken = false;
   std::int64_t image_px = 224;
   bool flip = false;
+  bool flip_alternate = false;
   bool flip_vertical = false;
   double rotate_deg = 0;
   double brightness = 0;
   std::int64_t crop_pad_px = 0;
+  CropFill crop_fill = CropFill::black;
   std::vector<double> mean;
   std::vector<double> std;
   std::int64_t synthetic_samples = 2000;
@@ -64,6 +69,9 @@ void describe(Visitor& v, DataConfig& c) {
   v.number("image_px", c.image_px, {.min = 8, .max = 4096},
            "images: side of the square the decoder resizes to");
   v.flag("flip", c.flip, "mirror half of the training images left to right");
+  v.flag("flip_alternate", c.flip_alternate,
+         "flip: draw who is mirrored in the first epoch only, then mirror the "
+         "others and these in turn");
   v.flag("flip_vertical", c.flip_vertical,
          "mirror half of the training images top to bottom");
   v.real("rotate_deg", c.rotate_deg, {.min = 0, .max = 180},
@@ -72,6 +80,9 @@ void describe(Visitor& v, DataConfig& c) {
          "scale training images' brightness by up to this share either way");
   v.number("crop_pad_px", c.crop_pad_px, {.min = 0, .max = 64},
            "pad training images by this much and cut a random window");
+  v.choice("crop_fill", c.crop_fill, {"black", "reflect"},
+           "what crop_pad_px pads with: black, or the image mirrored at its "
+           "edge");
   v.reals("mean", c.mean,
           "subtracted from each channel after pixels are in 0 to 1");
   v.reals("std", c.std, "each channel is divided by this after `mean`");

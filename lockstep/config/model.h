@@ -18,7 +18,8 @@ enum class ModelKind {
   mobilenet_v2,
   vit_tiny,
   vit_b_16,
-  gpt
+  gpt,
+  quick
 };
 
 struct ModelConfig {
@@ -34,6 +35,7 @@ struct ModelConfig {
   std::int64_t variable_params = 1'000'000;
   std::int64_t variable_flops = 2'000'000;
   bool zero_gamma = false;
+  bool whiten = false;
   std::string weights = {};
 };
 
@@ -42,7 +44,7 @@ void describe(Visitor& v, ModelConfig& c) {
   v.choice(
       "kind", c.kind,
       {"linear", "conv1d", "variable", "resnet18", "resnet18_224", "resnet34",
-       "resnet50", "mobilenet_v2", "vit_tiny", "vit_b_16", "gpt"},
+       "resnet50", "mobilenet_v2", "vit_tiny", "vit_b_16", "gpt", "quick"},
       "which built-in model; `lockstep summary` lists them");
   v.number("classes", c.classes, {.min = 0, .max = 1'000'000},
            "outputs of the classifier; 0: as many as the data has");
@@ -68,6 +70,9 @@ void describe(Visitor& v, ModelConfig& c) {
            "variable: floating-point operations of one sample's forward pass");
   v.flag("zero_gamma", c.zero_gamma,
          "start the last BatchNorm of each residual block at zero");
+  v.flag("whiten", c.whiten,
+         "quick: the first convolution decorrelates patches of the training "
+         "images and is not trained");
   v.text("weights", c.weights,
          "safetensors file with the parameters to start from; empty: random");
 }

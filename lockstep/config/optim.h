@@ -45,6 +45,7 @@ struct OptimConfig {
   WarmupFrom warmup_from = WarmupFrom::zero;
   LrRule lr_rule = LrRule::none;
   std::int64_t base_batch = 0;
+  std::int64_t lookahead_steps = 0;
 };
 
 template <class Visitor>
@@ -88,6 +89,9 @@ void describe(Visitor& v, OptimConfig& c) {
   v.number("base_batch", c.base_batch, {.min = 0, .max = 1 << 30},
            "global batch at which `lr` was tuned; 0: the first batch of "
            "batch.mode adaptive");
+  v.number("lookahead_steps", c.lookahead_steps, {.min = 0, .max = 10'000},
+           "every so many steps draw the parameters to their running average, "
+           "more as training goes on; 0: never");
 }
 
 }  // namespace lockstep

@@ -24,6 +24,9 @@ struct TrainConfig {
   double clip_norm = 0;
   std::int64_t eval_every = 1;
   std::int64_t eval_batch = 0;
+  bool eval_mirror = false;
+  std::int64_t eval_shift_px = 0;
+  std::int64_t rehearse = 0;
   bool probabilities = false;
 };
 
@@ -53,6 +56,14 @@ void describe(Visitor& v, TrainConfig& c) {
            "evaluate after every so many epochs; 0: never");
   v.number("eval_batch", c.eval_batch, {.min = 0, .max = 1 << 20},
            "samples of one evaluation pass; 0: 256 or the training batch");
+  v.flag("eval_mirror", c.eval_mirror,
+         "evaluate each image and its mirror image, and average the logits");
+  v.number("eval_shift_px", c.eval_shift_px, {.min = 0, .max = 64},
+           "evaluate each image also moved by so much along both diagonals, "
+           "together with half of the weight; 0: never");
+  v.number("rehearse", c.rehearse, {.min = 0, .max = 1000},
+           "before the clock starts run so many steps of each batch size and "
+           "an evaluation, then put everything back; 0: none");
   v.flag("probabilities", c.probabilities,
          "write each validation sample's softmax probabilities after the last "
          "epoch");

@@ -18,6 +18,7 @@
 #include "lockstep/cuda/depthwise_op.h"
 #include "lockstep/cuda/event_clock.h"
 #include "lockstep/cuda/graph.h"
+#include "lockstep/cuda/image_batch_op.h"
 #include "lockstep/cuda/loss.h"
 #include "lockstep/cuda/max_pool_op.h"
 #include "lockstep/cuda/norm_op.h"
@@ -157,6 +158,7 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                  .add_embedding_grad = add_embedding_grad_on_gpu,
                  .has_loss = has_loss_on_gpu,
                  .loss = loss_on_gpu,
+                 .image_batch = image_batch_on_gpu,
                  .delay = delay_on_gpu});
   // Attention: cuDNN's before FlashAttention 2, which knows no Hopper.
   at::globalContext().setSDPPriorityOrder(

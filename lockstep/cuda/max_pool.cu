@@ -37,6 +37,7 @@ __device__ std::int64_t at(const Pixel& p, int y, int x, int height, int width,
   return ((p.image * height + y) * width + x) * channels + p.channel;
 }
 
+template <int kWindow, int kStride, int kPadding>
 __global__ void __launch_bounds__(kThreads)
     forward_kernel(PoolSizes s, const bf16* input, bf16* output,
                    std::uint8_t* where) {
@@ -47,8 +48,9 @@ __global__ void __launch_bounds__(kThreads)
   Places place = {};
   bool first = true;
 #pragma unroll
-  for (int k = 0; k < 9; ++k) {
-    const int y = 2 * p.y - 1 + k / 3, x = 2 * p.x - 1 + k % 3;
+  for (int k = 0; k < kWindow * kWindow; ++k) {
+    const int y = kStride * p.y - kPadding + k / kWindow;
+    const int x = kStride * p.x - kPadding + k % kWindow;
     if (y < 0 || y >= s.height || x < 0 || x >= s.width) continue;
     const Eight e = *reinterpret_cast<const Eight*>(
         input + at(p, y, x, s.height, s.width, s.channels));
@@ -69,17 +71,23 @@ __global__ void __launch_bounds__(kThreads)
   *reinterpret_cast<Places*>(where + to) = place;
 }
 
-// Two windows at most reach a row, and two a column.
+// The windows that reach a row, and those that reach a column: two at most.
+template <int kWindow, int kStride, int kPadding>
 __global__ void __launch_bounds__(kThreads)
     backward_kernel(PoolSizes s, const bf16* grad, const std::uint8_t* where,
                     bf16* x_grad) {
   const int rows = s.out_height(), columns = s.out_width();
   const Pixel p = pixel_of(s.batch, s.height, s.width, s.channels);
   if (!p.active) return;
+  constexpr int kBefore = kPadding - kWindow + kStride;
+  static_assert(kBefore >= 0, "the first window begins at or before a pixel");
   float sums[8] = {};
-  for (int y = p.y / 2; y <= (p.y + 1) / 2 && y < rows; ++y)
-    for (int x = p.x / 2; x <= (p.x + 1) / 2 && x < columns; ++x) {
-      const int k = (p.y - 2 * y + 1) * 3 + p.x - 2 * x + 1;
+  for (int y = (p.y + kBefore) / kStride;
+       y <= (p.y + kPadding) / kStride && y < rows; ++y)
+    for (int x = (p.x + kBefore) / kStride;
+         x <= (p.x + kPadding) / kStride && x < columns; ++x) {
+      const int k = (p.y - kStride * y + kPadding) * kWindow + p.x -
+                    kStride * x + kPadding;
       const std::int64_t from = at(p, y, x, rows, columns, s.channels);
       const Eight g = *reinterpret_cast<const Eight*>(grad + from);
       const Places place = *reinterpret_cast<const Places*>(where + from);
@@ -106,7 +114,10 @@ void launch_max_pool(const PoolSizes& s, const __nv_bfloat16* x,
                      __nv_bfloat16* output, std::uint8_t* where,
                      cudaStream_t stream) {
   const unsigned blocks = blocks_for(s, s.out_height(), s.out_width());
-  forward_kernel<<<blocks, kThreads, 0, stream>>>(s, x, output, where);
+  const auto kernel = s.window == 2   ? forward_kernel<2, 2, 0>
+                      : s.stride == 2 ? forward_kernel<3, 2, 1>
+                                      : forward_kernel<3, 3, 0>;
+  kernel<<<blocks, kThreads, 0, stream>>>(s, x, output, where);
   cuda_check(cudaGetLastError(), "max pooling");
 }
 
@@ -114,7 +125,10 @@ void launch_max_pool_backward(const PoolSizes& s, const __nv_bfloat16* grad,
                               const std::uint8_t* where, __nv_bfloat16* x_grad,
                               cudaStream_t stream) {
   const unsigned blocks = blocks_for(s, s.height, s.width);
-  backward_kernel<<<blocks, kThreads, 0, stream>>>(s, grad, where, x_grad);
+  const auto kernel = s.window == 2   ? backward_kernel<2, 2, 0>
+                      : s.stride == 2 ? backward_kernel<3, 2, 1>
+                                      : backward_kernel<3, 3, 0>;
+  kernel<<<blocks, kThreads, 0, stream>>>(s, grad, where, x_grad);
   cuda_check(cudaGetLastError(), "max pooling's gradient");
 }
 

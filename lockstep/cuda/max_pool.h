@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Max pooling of 3x3 windows, two apart, padding 1: bf16 images with channels
-// last. Where a maximum came from is a byte, not LibTorch's eight; backward
-// gathers, so nothing is cleared first and nothing added by atomics.
+// Max pooling of bf16 images with channels last: 3x3 windows two apart with
+// padding 1, 2x2 and 3x3 windows side by side without. Where a maximum came
+// from is a byte, not LibTorch's eight; backward gathers, so nothing is cleared
+// first and nothing added by atomics.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,8 +14,12 @@ namespace lockstep {
 
 struct PoolSizes {
   int batch, channels, height, width;  // channels: a multiple of 8
-  __host__ __device__ int out_height() const { return (height - 1) / 2 + 1; }
-  __host__ __device__ int out_width() const { return (width - 1) / 2 + 1; }
+  int window, stride, padding;
+  __host__ __device__ int reach(int side) const {
+    return (side + 2 * padding - window) / stride + 1;
+  }
+  __host__ __device__ int out_height() const { return reach(height); }
+  __host__ __device__ int out_width() const { return reach(width); }
 };
 
 // where: the place in the window, 0 to 8, of each output.

@@ -6,10 +6,12 @@
 
 namespace lockstep {
 
-bool has_max_pool_on_gpu(const at::Tensor& x);
-MaxPoolForward max_pool_forward_on_gpu(const at::Tensor& x);
+bool has_max_pool_on_gpu(const at::Tensor& x, const PoolWindow& window);
+MaxPoolForward max_pool_forward_on_gpu(const at::Tensor& x,
+                                       const PoolWindow& window);
 at::Tensor max_pool_backward_on_gpu(const at::Tensor& grad,
                                     const at::Tensor& where,
+                                    const PoolWindow& window,
                                     at::IntArrayRef sizes);
 
 }  // namespace lockstep

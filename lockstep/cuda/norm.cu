@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lockstep/cuda/cuda_check.h"
+#include "lockstep/cuda/gelu.cuh"
 #include "lockstep/cuda/mma.cuh"
 
 namespace lockstep {
@@ -145,16 +146,20 @@ __global__ void __launch_bounds__(32 * kGroups)
   const float offset = sums.x / rows, mean = f(input[c]) + offset;
   const float variance = fmaxf(sums.y / rows - offset * offset, 0.f);
   const float inverse = rsqrtf(variance + p.eps);
-  const float scale = p.weight[c] * inverse;
+  const float scale = p.weight ? p.weight[c] * inverse : inverse;
   saved.mean()[c] = mean, saved.inverse_std()[c] = inverse;
-  saved.scale()[c] = scale, saved.shift()[c] = p.bias[c] - mean * scale;
+  saved.scale()[c] = scale;
+  saved.shift()[c] = p.bias_scale * p.bias[c] - mean * scale;
   const float unbiased = variance * rows / fmaxf(rows - 1.f, 1.f);
   float& m = p.running_mean[c];
   float& v = p.running_var[c];
   m += p.momentum * (mean - m), v += p.momentum * (unbiased - v);
 }
 
-template <bool kResidual>
+// What follows the normalisation, as far as the compiler must know.
+enum class Next { plain, residual, gelu };
+
+template <Next kNext>
 __global__ void __launch_bounds__(kThreads)
     apply_kernel(NormSizes s, NormRange range, const bf16* input,
                  const bf16* residual, bf16* output, NormSaved saved) {
@@ -167,14 +172,19 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t row = at.row; row < s.rows; row += at.step) {
     const Eight x = load_row(input, s, row, at.channel);
     Eight r = {}, y;
-    if constexpr (kResidual) r = load_row(residual, s, row, at.channel);
+    if constexpr (kNext == Next::residual)
+      r = load_row(residual, s, row, at.channel);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       float z = scale[i] * f(x.v[i]) + shift[i];
-      if constexpr (kResidual) z += f(r.v[i]);
-      // Not a number stays what it is.
-      if (z < range.floor) z = range.floor;
-      if (z > range.cap) z = range.cap;
+      if constexpr (kNext == Next::residual) z += f(r.v[i]);
+      if constexpr (kNext == Next::gelu) {
+        z = gelu<GeluKind::erf>(z);
+      } else {
+        // Not a number stays what it is.
+        if (z < range.floor) z = range.floor;
+        if (z > range.cap) z = range.cap;
+      }
       y.v[i] = __float2bfloat16(z);
     }
     store_row(output, s, row, at.channel, y);
@@ -212,25 +222,31 @@ struct Before {
   float grad[8], normal[8];
 };
 
-template <bool kOutput>
+// residual: what the activation let through is read off the output.
+template <Next kNext>
 __device__ Before before_activation(const BackwardArgs& a, const Channels& c,
                                     std::int64_t row, int channel) {
   const Eight g = load_row(a.grad, a.s, row, channel);
   const Eight x = load_row(a.input, a.s, row, channel);
   Eight y = {};
-  if constexpr (kOutput) y = load_row(a.output, a.s, row, channel);
+  if constexpr (kNext == Next::residual)
+    y = load_row(a.output, a.s, row, channel);
   Before out;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float v = f(x.v[i]);
-    const float z = kOutput ? f(y.v[i]) : c.scale[i] * v + c.shift[i];
-    out.grad[i] = passes(z, a.range) ? f(g.v[i]) : 0.f;
+    const float z =
+        kNext == Next::residual ? f(y.v[i]) : c.scale[i] * v + c.shift[i];
+    if constexpr (kNext == Next::gelu)
+      out.grad[i] = f(g.v[i]) * gelu_slope<GeluKind::erf>(z);
+    else
+      out.grad[i] = passes(z, a.range) ? f(g.v[i]) : 0.f;
     out.normal[i] = (v - c.mean[i]) * c.inverse[i];
   }
   return out;
 }
 
-template <bool kOutput>
+template <Next kNext>
 __global__ void __launch_bounds__(kThreads)
     grad_sums_kernel(BackwardArgs a, float* room) {
   const Place at = place_of(a.s);
@@ -239,7 +255,7 @@ __global__ void __launch_bounds__(kThreads)
     const Channels c = load_channels(a.saved, at.channel);
 #pragma unroll 2
     for (std::int64_t row = at.row; row < a.s.rows; row += at.step) {
-      const Before b = before_activation<kOutput>(a, c, row, at.channel);
+      const Before b = before_activation<kNext>(a, c, row, at.channel);
 #pragma unroll
       for (int i = 0; i < 8; ++i)
         sum[i] += b.grad[i], product[i] += b.grad[i] * b.normal[i];
@@ -250,16 +266,17 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(32 * kGroups)
     grad_means_kernel(NormSizes s, const float* room, int blocks,
-                      NormSaved saved, float* weight_grad, float* bias_grad) {
+                      NormSaved saved, NormGrads grads) {
   const int c = lane_channel();
   const float2 sums = total_of(room, blocks, s.channels, c);
   if (threadIdx.x >= 32 || c >= s.channels) return;
-  bias_grad[c] = sums.x, weight_grad[c] = sums.y;
+  grads.bias[c] = grads.bias_scale * sums.x;
+  if (grads.weight) grads.weight[c] = sums.y;
   const auto rows = static_cast<float>(s.rows);
   saved.grad()[c] = sums.x / rows, saved.product()[c] = sums.y / rows;
 }
 
-template <bool kOutput>
+template <Next kNext>
 __global__ void __launch_bounds__(kThreads)
     input_grad_kernel(BackwardArgs a, bf16* input_grad, bf16* residual_grad) {
   const Place at = place_of(a.s);
@@ -270,7 +287,7 @@ __global__ void __launch_bounds__(kThreads)
   load8(product, a.saved.product() + at.channel);
 #pragma unroll 2
   for (std::int64_t row = at.row; row < a.s.rows; row += at.step) {
-    const Before b = before_activation<kOutput>(a, c, row, at.channel);
+    const Before b = before_activation<kNext>(a, c, row, at.channel);
     Eight dx, dr;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -308,37 +325,32 @@ void norm_forward(const NormSizes& s, const NormParams& params,
                                                                        room);
   statistics_kernel<<<channel_blocks(s), 32 * kGroups, 0, stream>>>(
       s, params, input, room, sums, saved);
-  if (residual)
-    apply_kernel<true><<<blocks, kThreads, 0, stream>>>(
-        s, range, input, residual, output, saved);
-  else
-    apply_kernel<false><<<blocks, kThreads, 0, stream>>>(
-        s, range, input, residual, output, saved);
+  const auto apply = range.gelu ? apply_kernel<Next::gelu>
+                     : residual ? apply_kernel<Next::residual>
+                                : apply_kernel<Next::plain>;
+  apply<<<blocks, kThreads, 0, stream>>>(s, range, input, residual, output,
+                                         saved);
   cuda_check(cudaGetLastError(), "normalisation");
 }
 
 void norm_backward(const NormSizes& s, const NormRange& range, const bf16* grad,
                    const bf16* input, const bf16* output,
                    const NormSaved& saved, bf16* input_grad,
-                   bf16* residual_grad, float* weight_grad, float* bias_grad,
-                   float* room, cudaStream_t stream) {
+                   bf16* residual_grad, const NormGrads& grads, float* room,
+                   cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>(blocks_for(s, kMaxBlocks));
   const int sums = blocks_for(s, kMaxSums);
   const BackwardArgs a{s, range, grad, input, output, saved};
-  if (output)
-    grad_sums_kernel<true>
-        <<<static_cast<unsigned>(sums), kThreads, 0, stream>>>(a, room);
-  else
-    grad_sums_kernel<false>
-        <<<static_cast<unsigned>(sums), kThreads, 0, stream>>>(a, room);
+  const auto sum = range.gelu ? grad_sums_kernel<Next::gelu>
+                   : output   ? grad_sums_kernel<Next::residual>
+                              : grad_sums_kernel<Next::plain>;
+  sum<<<static_cast<unsigned>(sums), kThreads, 0, stream>>>(a, room);
   grad_means_kernel<<<channel_blocks(s), 32 * kGroups, 0, stream>>>(
-      s, room, sums, saved, weight_grad, bias_grad);
-  if (output)
-    input_grad_kernel<true>
-        <<<blocks, kThreads, 0, stream>>>(a, input_grad, residual_grad);
-  else
-    input_grad_kernel<false>
-        <<<blocks, kThreads, 0, stream>>>(a, input_grad, residual_grad);
+      s, room, sums, saved, grads);
+  const auto give = range.gelu ? input_grad_kernel<Next::gelu>
+                    : output   ? input_grad_kernel<Next::residual>
+                               : input_grad_kernel<Next::plain>;
+  give<<<blocks, kThreads, 0, stream>>>(a, input_grad, residual_grad);
   cuda_check(cudaGetLastError(), "normalisation gradient");
 }
 

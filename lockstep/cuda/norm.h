@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation with what follows it (a residual added, ReLU or ReLU6)
-// over bf16 rows of channels: NHWC images. Forward reads the input twice and
-// writes once, backward likewise; LibTorch makes four to six passes of each.
+// Batch normalisation with what follows it (a residual added, ReLU, ReLU6 or
+// GELU) over bf16 rows of channels: NHWC images. Forward reads the input twice
+// and writes once, backward likewise; LibTorch makes four to six passes of
+// each.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -33,15 +34,24 @@ struct NormSaved {
 };
 
 struct NormParams {
-  const float *weight, *bias;
+  const float *weight, *bias;  // weight null: 1
+  float bias_scale;            // the bias counts so many times
   float *running_mean, *running_var;
   std::int64_t* batches;  // counted up; null: not counted
   float momentum, eps;
 };
 
-// Nothing above `cap`, nothing below `floor`: infinities for no activation.
+// Nothing above `cap`, nothing below `floor`: infinities for no activation. Or
+// GELU, which takes no residual.
 struct NormRange {
   float floor, cap;
+  bool gelu;
+};
+
+// Where gradients go; weight may be null.
+struct NormGrads {
+  float *weight, *bias;
+  float bias_scale;
 };
 
 // Sums of blocks, then of all in one order: the same bits every time.
@@ -59,7 +69,6 @@ void norm_backward(const NormSizes& s, const NormRange& range,
                    const __nv_bfloat16* grad, const __nv_bfloat16* input,
                    const __nv_bfloat16* output, const NormSaved& saved,
                    __nv_bfloat16* input_grad, __nv_bfloat16* residual_grad,
-                   float* weight_grad, float* bias_grad, float* room,
-                   cudaStream_t stream);
+                   const NormGrads& grads, float* room, cudaStream_t stream);
 
 }  // namespace lockstep

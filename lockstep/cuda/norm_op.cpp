@@ -20,13 +20,15 @@ NormSizes sizes_of(const at::Tensor& x) {
 NormRange range_of(Activation activation) {
   switch (activation) {
     case Activation::relu:
-      return {0.f, kInfinite};
+      return {0.f, kInfinite, false};
     case Activation::relu6:
-      return {0.f, 6.f};
+      return {0.f, 6.f, false};
+    case Activation::gelu:
+      return {-kInfinite, kInfinite, true};
     case Activation::none:
       break;
   }
-  return {-kInfinite, kInfinite};
+  return {-kInfinite, kInfinite, false};
 }
 
 NormSaved saved_of(const at::Tensor& statistics) {
@@ -44,8 +46,10 @@ NormForward norm_forward_on_gpu(const NormLayer& layer, const at::Tensor& x,
                                 const at::Tensor& residual) {
   const NormSizes s = sizes_of(x);
   const NormParams params{
-      .weight = layer.weight.const_data_ptr<float>(),
+      .weight = layer.weight.defined() ? layer.weight.const_data_ptr<float>()
+                                       : nullptr,
       .bias = layer.bias.const_data_ptr<float>(),
+      .bias_scale = static_cast<float>(layer.bias_scale),
       .running_mean = layer.running_mean.data_ptr<float>(),
       .running_var = layer.running_var.data_ptr<float>(),
       .batches = layer.batches.defined()
@@ -74,11 +78,13 @@ NormBackward norm_backward_on_gpu(const NormForward& kept, const at::Tensor& x,
   const bool own = residual && activation != Activation::none;
   if (residual) out.residual = own ? at::empty_like(x) : g;
   const at::Tensor room = at::empty({norm_room_floats(s)}, float_room(x));
-  norm_backward(s, range_of(activation), bf16_of(g), bf16_of(x),
-                bf16_of(kept.output), saved_of(kept.statistics),
-                bf16_of(out.input), own ? bf16_of(out.residual) : nullptr,
-                weight_grad.data_ptr<float>(), bias_grad.data_ptr<float>(),
-                room.data_ptr<float>(), stream_of(x));
+  norm_backward(
+      s, range_of(activation), bf16_of(g), bf16_of(x), bf16_of(kept.output),
+      saved_of(kept.statistics), bf16_of(out.input),
+      own ? bf16_of(out.residual) : nullptr,
+      {weight_grad.defined() ? weight_grad.data_ptr<float>() : nullptr,
+       bias_grad.data_ptr<float>(), static_cast<float>(kept.bias_scale)},
+      room.data_ptr<float>(), stream_of(x));
   return out;
 }
 

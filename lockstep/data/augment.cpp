@@ -133,27 +133,34 @@ void turn_row(const Sampler& sampler, const Map& m, std::int64_t y,
     words[x] = sampler.at_inside(sx(x), sy(x));
 }
 
+// A place beyond the edge, mirrored at the edge's pixel.
+std::int64_t reflected(std::int64_t at, std::int64_t size) {
+  if (at < 0) at = -at;
+  return at < size ? at : 2 * (size - 1) - at;
+}
+
 // Without a turn every pixel comes from one pixel.
-void move_row(const Image& image, const Map& m, std::int64_t y,
+void move_row(const Image& image, const Map& m, bool reflect, std::int64_t y,
               std::vector<Word>& out) {
   std::fill(out.begin(), out.end(), 0);
-  const auto from_y = std::llround(m.y_y * static_cast<double>(y) + m.y_0);
+  auto from_y = std::llround(m.y_y * static_cast<double>(y) + m.y_0);
+  if (reflect) from_y = reflected(from_y, image.height);
   if (from_y < 0 || from_y >= image.height) return;
   const std::uint8_t* row = image.row(from_y);
   const auto x_0 = std::llround(m.x_0);
   const std::int64_t step = m.x_x < 0 ? -1 : 1;
   for (std::int64_t x = 0; x < image.width; ++x) {
-    const std::int64_t from_x = x_0 + step * x;
+    std::int64_t from_x = x_0 + step * x;
+    if (reflect) from_x = reflected(from_x, image.width);
     if (from_x >= 0 && from_x < image.width)
       out[static_cast<std::size_t>(x)] = load(row + from_x * 4);
   }
 }
 
 // One channel of a row: cut at white, then (value - mean) / std.
-void write_channel(const std::vector<Word>& row, int shift, float brightness,
-                   float mean, float std, float* out) {
-  const float gain = brightness / 255 / std, white = 1 / std;
-  const float offset = mean / std;
+void write_channel(const std::vector<Word>& row, int shift,
+                   const Levels& levels, float* out) {
+  const auto [gain, white, offset] = levels;
   const std::size_t n = row.size();
   const Word* const words = row.data();
   for (std::size_t x = 0; x < n; ++x) {
@@ -176,8 +183,12 @@ Change draw_change(const DataConfig& config, std::uint64_t seed) {
         static_cast<std::int64_t>(random.below(windows)) - config.crop_pad_px;
     change.shift_y =
         static_cast<std::int64_t>(random.below(windows)) - config.crop_pad_px;
+    change.reflect = config.crop_fill == CropFill::reflect;
   }
-  if (config.flip) change.flip = (random.next() >> 63) != 0;
+  if (config.flip && config.flip_alternate)
+    change.flip = (seed & 1) != 0;
+  else if (config.flip)
+    change.flip = (random.next() >> 63) != 0;
   if (config.flip_vertical) change.flip_vertical = (random.next() >> 63) != 0;
   if (config.rotate_deg > 0)
     change.angle_rad =
@@ -204,6 +215,14 @@ Normalise normalise_of(const DataConfig& config) {
   return normalise;
 }
 
+Levels levels_of(const Normalise& normalise, std::size_t channel,
+                 float brightness) {
+  const float std = normalise.std[channel];
+  return {.gain = brightness / 255 / std,
+          .white = 1 / std,
+          .offset = normalise.mean[channel] / std};
+}
+
 void write_planes(const Image& image, const Change& change,
                   const Normalise& normalise, float* out) {
   const Map map = map_of(image, change);
@@ -215,12 +234,12 @@ void write_planes(const Image& image, const Change& change,
     if (turned)
       turn_row(sampler, map, y, row);
     else
-      move_row(image, map, y, row);
+      move_row(image, map, change.reflect, y, row);
     for (int c = 0; c < 3; ++c) {
-      const auto at = static_cast<std::size_t>(c);
-      write_channel(row, 8 * c, brightness, normalise.mean[at],
-                    normalise.std[at],
-                    out + (c * image.height + y) * image.width);
+      write_channel(
+          row, 8 * c,
+          levels_of(normalise, static_cast<std::size_t>(c), brightness),
+          out + (c * image.height + y) * image.width);
     }
   }
 }

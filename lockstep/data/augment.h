@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "lockstep/config/data.h"
@@ -14,13 +15,15 @@ namespace lockstep {
 // What chance chose for one image. The default leaves it as it is.
 struct Change {
   std::int64_t shift_x = 0, shift_y = 0;  // window of the padded image, pixels
+  bool reflect = false;  // beyond its edge the image goes on mirrored
   bool flip = false, flip_vertical = false;
   double angle_rad = 0;   // counter-clockwise
   double brightness = 1;  // factor on the pixels, the result cut at white
   bool operator==(const Change&) const = default;
 };
 
-// Drawn from the settings' ranges; the same seed, the same change.
+// Drawn from the settings' ranges; the same seed, the same change. With
+// flip_alternate the seed's lowest bit says who is mirrored (SampleSeeds).
 Change draw_change(const DataConfig& config, std::uint64_t seed);
 
 // out = (pixel / 255 - mean) / std, channel by channel.
@@ -33,9 +36,16 @@ struct Normalise {
 // Error{Fault::config} otherwise.
 Normalise normalise_of(const DataConfig& config);
 
+// A channel's numbers: min(gain * pixel, white) - offset.
+struct Levels {
+  float gain = 0, white = 0, offset = 0;
+};
+Levels levels_of(const Normalise& normalise, std::size_t channel,
+                 float brightness);
+
 // Window, flips, turn about the centre (bilinear), brightness, normalise, in
-// this order; black where the image does not reach. Writes three planes of
-// height x width floats, red first.
+// this order; black where the image does not reach, unless it is reflected
+// there. Writes three planes of height x width floats, red first.
 void write_planes(const Image& image, const Change& change,
                   const Normalise& normalise, float* out);
 

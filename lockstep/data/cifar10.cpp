@@ -44,18 +44,23 @@ class Cifar10 final : public Dataset {
   const SampleShape& shape() const override { return shape_; }
   void read(std::int64_t index, std::uint64_t seed, void* input,
             std::int64_t* target) const override {
+    thread_local Image image;  // a worker's own, kept for its next sample
+    read_image(index, image, target);
+    write_planes(image, augment_ ? draw_change(config_, seed) : Change{},
+                 normalise_, static_cast<float*>(input));
+  }
+  bool read_image(std::int64_t index, Image& image,
+                  std::int64_t* target) const override {
     const auto record = static_cast<std::size_t>(
         positions_.at(static_cast<std::size_t>(index)));
     const char* bytes = records_->bytes.data() + record * kRecord_bytes;
     *target = records_->labels[record];
-    thread_local Image image;  // a worker's own, kept for its next sample
     image.resize(kSide, kSide);
     for (std::size_t i = 0; i < kPlane; ++i)
       for (std::size_t c = 0; c < 3; ++c)
         image.pixels[i * 4 + c] =
             static_cast<std::uint8_t>(bytes[1 + c * kPlane + i]);
-    write_planes(image, augment_ ? draw_change(config_, seed) : Change{},
-                 normalise_, static_cast<float*>(input));
+    return true;
   }
 
  private:

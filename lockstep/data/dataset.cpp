@@ -69,14 +69,28 @@ void check_settings(const DataConfig& data) {
                             "mean or std",
                             word_of(data.kind)),
                 "these are for images and cifar10");
-  if (data.resident && changes)
+  if (data.resident && (data.rotate_deg > 0 || data.brightness > 0))
     throw Error(Fault::config, "data.resident",
-                "a set kept on the device is read once, so it cannot be "
-                "augmented",
-                "turn off data.resident, or flip, rotation, brightness, crop");
+                "images kept on the device can be flipped and cropped, not "
+                "turned or made brighter",
+                "turn off data.resident, or data.rotate_deg and "
+                "data.brightness");
+  if (data.flip_alternate && !data.flip)
+    throw Error(Fault::config, "data.flip_alternate",
+                "says when to mirror, and nothing is mirrored",
+                "set data.flip=true");
+  if (data.crop_fill == CropFill::reflect &&
+      (data.crop_pad_px == 0 || data.rotate_deg > 0))
+    throw Error(Fault::config, "data.crop_fill",
+                "reflect is for images that are cropped and not turned",
+                "set data.crop_pad_px and leave data.rotate_deg at 0");
 }
 
 }  // namespace
+
+bool Dataset::read_image(std::int64_t, Image&, std::int64_t*) const {
+  return false;
+}
 
 DataSplit open_data(const DataConfig& data, const ModelConfig& model) {
   check_settings(data);

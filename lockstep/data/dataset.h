@@ -15,6 +15,8 @@
 
 namespace lockstep {
 
+struct Image;
+
 // What one sample looks like. Inputs are float32, or int64 tokens for text.
 struct SampleShape {
   std::vector<std::int64_t> input;   // [1, 12000], [3, 224, 224], [context]
@@ -39,6 +41,11 @@ class Dataset {
   // the file. Thread safe.
   virtual void read(std::int64_t index, std::uint64_t seed, void* input,
                     std::int64_t* target) const = 0;
+
+  // Sets of images: the sample before chance and normalisation, and its class.
+  // False: samples are something else. Thread safe.
+  virtual bool read_image(std::int64_t index, Image& image,
+                          std::int64_t* target) const;
 };
 
 // Training and validation part, and what the record says of them (source,

@@ -25,7 +25,7 @@ namespace {
 // What a thread needs for a sample, kept for its next one.
 struct Scratch {
   std::vector<std::uint8_t> file;
-  Image decoded, resized;
+  Image decoded;
 };
 
 void read_whole(const std::string& name, std::vector<std::uint8_t>& out) {
@@ -67,6 +67,13 @@ class Images final : public Dataset {
   const SampleShape& shape() const override { return shape_; }
   void read(std::int64_t index, std::uint64_t seed, void* input,
             std::int64_t* target) const override {
+    thread_local Image image;
+    read_image(index, image, target);
+    write_planes(image, augment_ ? draw_change(config_, seed) : Change{},
+                 normalise_, static_cast<float*>(input));
+  }
+  bool read_image(std::int64_t index, Image& image,
+                  std::int64_t* target) const override {
     const std::int64_t at = positions_.at(static_cast<std::size_t>(index));
     std::string name = folder_->root.string();
     name.append("/").append(folder_->index.name(at));
@@ -74,11 +81,9 @@ class Images final : public Dataset {
     read_whole(name, scratch.file);
     const std::int64_t px = config_.image_px;
     decode_image(scratch.file, name, px, scratch.decoded);
-    resize_image(scratch.decoded, px, px, scratch.resized);
-    write_planes(scratch.resized,
-                 augment_ ? draw_change(config_, seed) : Change{}, normalise_,
-                 static_cast<float*>(input));
+    resize_image(scratch.decoded, px, px, image);
     *target = folder_->index.labels()[static_cast<std::size_t>(at)];
+    return true;
   }
 
  private:

@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "lockstep/core/error.h"
-#include "lockstep/data/random.h"
 
 namespace lockstep {
 namespace {
@@ -144,9 +143,8 @@ struct Loader::State {
   void read(const Job& job, std::int64_t at) const {
     const std::int64_t index =
         share.samples[static_cast<std::size_t>(job.first + at)];
-    dataset.read(
-        index, mix_seed(options.seed, static_cast<std::uint64_t>(index)),
-        job.inputs + at * input_bytes, job.targets + at * target_numel);
+    dataset.read(index, options.seed.of(index), job.inputs + at * input_bytes,
+                 job.targets + at * target_numel);
   }
 
   void work_loop() {

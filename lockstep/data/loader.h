@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lockstep/data/dataset.h"
+#include "lockstep/data/random.h"
 #include "lockstep/data/shard.h"
 
 namespace lockstep {
@@ -27,7 +28,7 @@ struct Batch {
 struct LoaderOptions {
   std::int64_t batch = 1;  // ignored where a Share says the sizes
   std::int64_t workers = 0;
-  std::uint64_t seed = 0;  // with the sample's index: seed of its augmentation
+  SampleSeeds seed = {};   // of augmentation, by the sample's index
   std::int64_t ahead = 3;  // batches read before they are asked for
   // In memory that a GPU copies from by itself. Whoever starts such a copy
   // keeps the batch until it is over.

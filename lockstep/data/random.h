@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -49,5 +50,30 @@ class Random {
 inline std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t part) {
   return Random(Random(seed).next() ^ part).next();
 }
+
+// Where the seeds of an epoch's samples come from.
+struct SampleSeeds {
+  // Who is mirrored was drawn once, and changes from one epoch to the next
+  // (data.flip_alternate). The lowest bit of a sample's seed says it.
+  struct Alternation {
+    std::uint64_t seed = 0;
+    bool odd = false;  // the epoch is
+  };
+
+  SampleSeeds(std::uint64_t of_epoch = 0,
+              std::optional<Alternation> mirrored = {})
+      : epoch(of_epoch), alternation(mirrored) {}
+
+  std::uint64_t of(std::int64_t sample) const {
+    const auto number = static_cast<std::uint64_t>(sample);
+    const std::uint64_t seed = mix_seed(epoch, number);
+    if (!alternation) return seed;
+    const bool drawn = (mix_seed(alternation->seed, number) >> 63) != 0;
+    return (seed & ~std::uint64_t{1}) | (drawn != alternation->odd ? 1 : 0);
+  }
+
+  std::uint64_t epoch;
+  std::optional<Alternation> alternation;
+};
 
 }  // namespace lockstep

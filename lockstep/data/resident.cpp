@@ -1,59 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/data/resident.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "lockstep/core/error.h"
+#include "lockstep/kernels/gpu_table.h"
+#include "lockstep/kernels/image_flip.h"
 
 namespace lockstep {
+namespace {
 
-Resident::Resident(const Dataset& dataset, c10::Device device,
-                   std::int64_t workers) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(dataset.size()));
-  std::iota(order.begin(), order.end(), 0);
-  Loader loader(dataset, std::move(order),
-                {.batch = std::max<std::int64_t>(dataset.size(), 1),
-                 .workers = workers,
-                 .ahead = 1});
+at::Tensor make(at::IntArrayRef sizes, at::ScalarType type,
+                c10::Device device = c10::Device(c10::DeviceType::CPU)) {
+  return at::empty(sizes, at::TensorOptions().dtype(type).device(device));
+}
+
+bool has_images(const Dataset& dataset) {
+  Image image;
+  std::int64_t target = 0;
+  return dataset.size() > 0 && dataset.read_image(0, image, &target);
+}
+
+// What chance chose, as kernels/image_batch.h reads it.
+void put(const Change& change, std::int32_t* to) {
+  to[1] = static_cast<std::int32_t>(change.shift_x);
+  to[2] = static_cast<std::int32_t>(change.shift_y);
+  to[3] =
+      (change.flip ? kFlip : 0) | (change.flip_vertical ? kFlipVertical : 0);
+}
+
+Change change_of(const std::int32_t* from, bool reflect) {
+  return {.shift_x = from[1],
+          .shift_y = from[2],
+          .reflect = reflect,
+          .flip = (from[3] & kFlip) != 0,
+          .flip_vertical = (from[3] & kFlipVertical) != 0};
+}
+
+}  // namespace
+
+Resident::Resident(const Dataset& dataset, const ResidentOptions& options)
+    : options_(options), images_(has_images(dataset)) {
+  check(dataset.size() > 0, "a resident set has samples");
+  images_ ? hold_images(dataset) : hold_samples(dataset);
+}
+
+void Resident::hold_images(const Dataset& dataset) {
+  normalise_ = normalise_of(options_.data);
+  const std::int64_t size = dataset.size();
+  const SampleShape& shape = dataset.shape();
+  const at::Tensor pixels =
+      make({size, shape.input[1], shape.input[2], 4}, at::kByte);
+  const at::Tensor classes = make({size}, at::kLong);
+  auto* const bytes = pixels.mutable_data_ptr<std::uint8_t>();
+  auto* const targets = classes.mutable_data_ptr<std::int64_t>();
+  const std::int64_t each = shape.input[1] * shape.input[2] * 4;
+  at::parallel_for(0, size, 64, [&](std::int64_t begin, std::int64_t end) {
+    Image image;
+    for (std::int64_t i = begin; i < end; ++i) {
+      dataset.read_image(i, image, targets + i);
+      std::memcpy(bytes + i * each, image.pixels.data(),
+                  static_cast<std::size_t>(each));
+    }
+  });
+  inputs_ = pixels.to(options_.device);
+  targets_ = classes.to(options_.device);
+}
+
+void Resident::hold_samples(const Dataset& dataset) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(dataset.size()));
+  std::iota(all.begin(), all.end(), 0);
+  Loader loader(
+      dataset, std::move(all),
+      {.batch = dataset.size(), .workers = options_.workers, .ahead = 1});
   const std::optional<Batch> whole = loader.next();
   check(whole.has_value(), "a resident set has samples");
-  all_ = {whole->inputs.to(device), whole->targets.to(device), whole->samples};
+  inputs_ = whole->inputs.to(options_.device);
+  targets_ = whole->targets.to(options_.device);
 }
 
-at::Tensor Resident::index(std::span<const std::int64_t> samples) const {
-  const auto count = static_cast<std::int64_t>(samples.size());
-  at::Tensor index = at::empty({count}, at::TensorOptions().dtype(at::kLong));
-  std::copy(samples.begin(), samples.end(),
-            index.mutable_data_ptr<std::int64_t>());
-  return index.to(all_.inputs.device());
-}
-
-Batch Resident::batch(std::span<const std::int64_t> samples) const {
-  const at::Tensor numbers = index(samples);
-  return {all_.inputs.index_select(0, numbers),
-          all_.targets.index_select(0, numbers), numbers.numel()};
-}
-
-Batch Resident::batch(const at::Tensor& index, std::size_t pass) {
-  Batch& out = given_[{pass, index.numel()}];
-  if (!out.inputs.defined()) {
-    out = {all_.inputs.index_select(0, index),
-           all_.targets.index_select(0, index), index.numel(),
-           /*in_place=*/true};
-    return out;
+at::Tensor Resident::order(std::span<const std::int64_t> samples,
+                           const SampleSeeds& seeds) const {
+  const at::Tensor order =
+      make({static_cast<std::int64_t>(samples.size()), 4}, at::kInt);
+  auto* row = order.mutable_data_ptr<std::int32_t>();
+  for (const std::int64_t sample : samples) {
+    row[0] = static_cast<std::int32_t>(sample);
+    put(images_ && options_.augment
+            ? draw_change(options_.data, seeds.of(sample))
+            : Change{},
+        row);
+    row += 4;
   }
-  at::index_select_out(out.inputs, all_.inputs, 0, index);
-  at::index_select_out(out.targets, all_.targets, 0, index);
+  return order.to(options_.device);
+}
+
+Batch Resident::room_for(std::int64_t samples) const {
+  std::vector<std::int64_t> inputs = inputs_.sizes().vec();
+  std::vector<std::int64_t> targets = targets_.sizes().vec();
+  inputs[0] = targets[0] = samples;
+  at::TensorOptions how = inputs_.options();
+  if (images_) {
+    const bool gpu = inputs_.is_cuda();
+    inputs = {samples, 3, inputs_.size(1), inputs_.size(2)};
+    how = how.dtype(gpu && options_.bf16 ? at::kBFloat16 : at::kFloat);
+    if (gpu && options_.channels_last)
+      how = how.memory_format(at::MemoryFormat::ChannelsLast);
+  }
+  return {at::empty(inputs, how), at::empty(targets, targets_.options()),
+          samples, /*in_place=*/true};
+}
+
+Batch Resident::batch(const at::Tensor& order, std::size_t pass) {
+  Batch& out = given_[{pass, order.size(0)}];
+  if (!out.inputs.defined()) out = room_for(order.size(0));
+  if (images_) {
+    fill_images(order, out);
+  } else {
+    const at::Tensor index = order.select(1, 0);
+    at::index_select_out(out.inputs, inputs_, 0, index);
+    at::index_select_out(out.targets, targets_, 0, index);
+  }
+  return out;
+}
+
+void Resident::fill_images(const at::Tensor& order, const Batch& to) const {
+  const bool reflect = options_.data.crop_fill == CropFill::reflect;
+  if (inputs_.is_cuda()) {
+    ImageBatch work{.pixels = inputs_,
+                    .classes = targets_,
+                    .order = order,
+                    .reflect = reflect,
+                    .inputs = to.inputs,
+                    .targets = to.targets};
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Levels levels = levels_of(normalise_, c, 1);
+      work.gain[c] = levels.gain, work.white[c] = levels.white;
+      work.offset[c] = levels.offset;
+    }
+    return gpu_table().image_batch(work);
+  }
+  const auto* row = order.const_data_ptr<std::int32_t>();
+  auto* inputs = to.inputs.mutable_data_ptr<float>();
+  Image image;
+  image.resize(inputs_.size(2), inputs_.size(1));
+  for (std::int64_t i = 0; i < to.samples; ++i, row += 4) {
+    const std::size_t bytes = image.pixels.size();
+    std::memcpy(image.pixels.data(),
+                inputs_.const_data_ptr<std::uint8_t>() +
+                    static_cast<std::size_t>(row[0]) * bytes,
+                bytes);
+    write_planes(image, change_of(row, reflect), normalise_, inputs);
+    inputs += 3 * image.width * image.height;
+    to.targets.mutable_data_ptr<std::int64_t>()[i] =
+        targets_.const_data_ptr<std::int64_t>()[row[0]];
+  }
+}
+
+at::Tensor first_images(const DataConfig& config, const Dataset& dataset,
+                        std::int64_t count) {
+  const std::vector<std::int64_t>& shape = dataset.shape().input;
+  const std::int64_t size = std::min(count, dataset.size());
+  const at::Tensor out =
+      make({size, shape.at(0), shape.at(1), shape.at(2)}, at::kFloat);
+  auto* to = out.mutable_data_ptr<float>();
+  const std::int64_t each = shape[0] * shape[1] * shape[2];
+  const Normalise normalise = normalise_of(config);
+  Image image;
+  std::int64_t target = 0;
+  for (std::int64_t i = 0; i < size; ++i, to += each)
+    if (dataset.read_image(i, image, &target))
+      write_planes(image, {}, normalise, to);
+    else
+      dataset.read(i, 0, to, &target);  // made up, and the same every time
   return out;
 }
 
 std::int64_t Resident::bytes() const {
-  return static_cast<std::int64_t>(all_.inputs.nbytes() +
-                                   all_.targets.nbytes());
+  return static_cast<std::int64_t>(inputs_.nbytes() + targets_.nbytes());
 }
 
 }  // namespace lockstep

@@ -52,9 +52,11 @@ struct Convolution2d : torch::autograd::Function<Convolution2d> {
         grads[0], ctx->saved_data["x"].toTensor(),
         ctx->saved_data["w"].toTensor(), at::OptionalIntArrayRef(),
         {stride, stride}, {padding, padding}, {1, 1}, /*transposed=*/false,
-        {0, 0}, /*groups=*/1, {ctx->needs_input_grad(0), true, false});
+        {0, 0}, /*groups=*/1,
+        {ctx->needs_input_grad(0), weight.requires_grad(), false});
     const std::int64_t channels = weight.size(1);
-    add_direct_grad(weight, w_grad.narrow(1, 0, channels));
+    if (weight.requires_grad())
+      add_direct_grad(weight, w_grad.narrow(1, 0, channels));
     return {
         x_grad.defined() ? x_grad.narrow(1, 0, channels) : x_grad, {}, {}, {}};
   }
@@ -63,7 +65,8 @@ struct Convolution2d : torch::autograd::Function<Convolution2d> {
 }  // namespace
 
 bool takes_direct_conv2d(const at::Tensor& x, const at::Tensor& weight) {
-  return takes_half(x, weight);
+  return weight.requires_grad() ? takes_half(x, weight)
+                                : takes_fixed_half(x, weight);
 }
 
 at::Tensor conv2d_direct(const at::Tensor& x, const at::Tensor& weight,

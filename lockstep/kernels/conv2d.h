@@ -10,7 +10,8 @@
 namespace lockstep {
 
 // Whether conv2d_direct() is for this: under bf16 autocast on a GPU, while
-// gradients are wanted, with a weight whose gradient may be written directly.
+// gradients are wanted, with a weight whose gradient may be written directly;
+// or at any time with a weight that is not trained.
 bool takes_direct_conv2d(const at::Tensor& x, const at::Tensor& weight);
 
 // at::conv2d(x, weight, {}, stride, padding), differentiable. Backward writes

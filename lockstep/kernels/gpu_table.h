@@ -8,13 +8,16 @@
 #include "lockstep/kernels/add_norm.h"
 #include "lockstep/kernels/batch_norm.h"
 #include "lockstep/kernels/conv1d_steps.h"
+#include "lockstep/kernels/image_batch.h"
 #include "lockstep/kernels/loss.h"
+#include "lockstep/kernels/max_pool.h"
 
 namespace lockstep {
 
 struct NormForward {
   at::Tensor output{};
   at::Tensor statistics{};  // for backward, and room for its own
+  double bias_scale = 1;    // the layer's
 };
 struct NormBackward {
   at::Tensor input{}, residual{};
@@ -55,7 +58,8 @@ struct GpuTable {
                                   const at::Tensor& bias_grad) = nullptr;
 
   // norm_activation() of a layer that trains, bf16 with channels last. Backward
-  // is given the output only where a residual went through an activation.
+  // is given the output only where a residual went through an activation, and
+  // nothing for the gradient of a weight that the layer does not have.
   bool (*has_norm)(const at::Tensor& x) = nullptr;
   NormForward (*norm_forward)(const NormLayer& layer, const at::Tensor& x,
                               Activation activation,
@@ -76,11 +80,13 @@ struct GpuTable {
                                    bool input_too,
                                    const at::Tensor& weight_grad) = nullptr;
 
-  // max_pool3x3(), bf16 with channels last; `sizes` of its input.
-  bool (*has_max_pool)(const at::Tensor& x) = nullptr;
-  MaxPoolForward (*max_pool_forward)(const at::Tensor& x) = nullptr;
+  // max_pool(), bf16 with channels last; `sizes` of its input.
+  bool (*has_max_pool)(const at::Tensor& x, const PoolWindow& window) = nullptr;
+  MaxPoolForward (*max_pool_forward)(const at::Tensor& x,
+                                     const PoolWindow& window) = nullptr;
   at::Tensor (*max_pool_backward)(const at::Tensor& grad,
                                   const at::Tensor& where,
+                                  const PoolWindow& window,
                                   at::IntArrayRef sizes) = nullptr;
 
   // to[c] = sum over rows of x[row][c]; fp32, contiguous.
@@ -114,6 +120,9 @@ struct GpuTable {
                    const at::Tensor& targets) = nullptr;
   LossCount (*loss)(const at::Tensor& logits, const at::Tensor& targets,
                     double smoothing, double scale) = nullptr;
+
+  // Fills in a batch of images that lie on the device.
+  void (*image_batch)(const ImageBatch& batch) = nullptr;
 
   // Keeps a stream busy for so many seconds: an emulated message.
   void (*delay)(c10::Stream stream, double seconds) = nullptr;

@@ -12,13 +12,24 @@
 
 namespace lockstep {
 
-bool takes_half(const at::Tensor& x, const at::Tensor& parameter) {
-  return x.is_cuda() && at::GradMode::is_enabled() &&
-         at::autocast::is_autocast_enabled(at::kCUDA) &&
+namespace {
+
+bool is_cast(const at::Tensor& x, const at::Tensor& weight) {
+  return x.is_cuda() && at::autocast::is_autocast_enabled(at::kCUDA) &&
          at::autocast::get_autocast_dtype(at::kCUDA) == at::kBFloat16 &&
-         parameter.requires_grad() && parameter.scalar_type() == at::kFloat &&
-         parameter.device() == x.device() &&
-         direct_grad_of(parameter) != nullptr && parameter.grad().defined();
+         weight.scalar_type() == at::kFloat && weight.device() == x.device();
+}
+
+}  // namespace
+
+bool takes_half(const at::Tensor& x, const at::Tensor& parameter) {
+  return is_cast(x, parameter) && at::GradMode::is_enabled() &&
+         parameter.requires_grad() && direct_grad_of(parameter) != nullptr &&
+         parameter.grad().defined();
+}
+
+bool takes_fixed_half(const at::Tensor& x, const at::Tensor& weight) {
+  return is_cast(x, weight) && !weight.requires_grad();
 }
 
 at::Tensor half_of(const at::Tensor& parameter) {

@@ -15,6 +15,9 @@ namespace lockstep {
 // directly.
 bool takes_half(const at::Tensor& x, const at::Tensor& parameter);
 
+// The same of a weight that has no gradient, whether or not others have one.
+bool takes_fixed_half(const at::Tensor& x, const at::Tensor& weight);
+
 // The parameter in bf16: the step's copy, or a new one where there is none.
 at::Tensor half_of(const at::Tensor& parameter);
 

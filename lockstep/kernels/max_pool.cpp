@@ -13,27 +13,33 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct MaxPool : torch::autograd::Function<MaxPool> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
-    const MaxPoolForward out = gpu_table().max_pool_forward(x);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x,
+                            const PoolWindow& window) {
+    const MaxPoolForward out = gpu_table().max_pool_forward(x, window);
     ctx->save_for_backward({out.where});
     ctx->saved_data["sizes"] = x.sizes().vec();
+    ctx->saved_data["window"] =
+        std::vector<std::int64_t>{window.size, window.stride, window.padding};
     return out.output;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto window = ctx->saved_data["window"].toIntVector();
     return {
         gpu_table().max_pool_backward(grads[0], ctx->get_saved_variables()[0],
-                                      ctx->saved_data["sizes"].toIntVector())};
+                                      {window[0], window[1], window[2]},
+                                      ctx->saved_data["sizes"].toIntVector()),
+        {}};
   }
 };
 
 }  // namespace
 
-at::Tensor max_pool3x3(const at::Tensor& x) {
+at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
   if (x.is_cuda() && gpu_table().has_max_pool != nullptr &&
-      gpu_table().has_max_pool(x))
-    return MaxPool::apply(x);
-  return at::max_pool2d(x, 3, /*stride=*/2, /*padding=*/1);
+      gpu_table().has_max_pool(x, window))
+    return MaxPool::apply(x, window);
+  return at::max_pool2d(x, window.size, window.stride, window.padding);
 }
 
 }  // namespace lockstep

@@ -14,6 +14,7 @@ Model make_resnet(const ModelConfig& config);
 Model make_mobilenet_v2(const ModelConfig& config);
 Model make_vit(const ModelConfig& config);
 Model make_gpt(const ModelConfig& config);
+Model make_quick(const ModelConfig& config);
 
 // A module whose forward() takes and gives one tensor.
 template <class Module>

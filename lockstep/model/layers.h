@@ -6,6 +6,8 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 
+#include <utility>
+
 #include "lockstep/kernels/batch_norm.h"
 #include "lockstep/kernels/conv2d.h"
 #include "lockstep/kernels/depthwise.h"
@@ -59,6 +61,20 @@ template <class Norm>
 at::Tensor norm_activation(Norm& norm, const at::Tensor& x,
                            Activation activation) {
   return norm_activation(norm, x, activation, [] { return at::Tensor(); });
+}
+
+// gelu(norm(x) + scale * bias), where the norm has no parameters of its own.
+template <class Norm>
+at::Tensor norm_shift_gelu(Norm& norm, const at::Tensor& x,
+                           const at::Tensor& bias, double scale) {
+  NormLayer layer = layer_of(*norm);
+  layer.bias = bias, layer.bias_scale = scale;
+  if (x.is_cuda() && !norm->is_taken_over() && has_norm_kernel(layer, x, {}))
+    return norm_activation(std::as_const(layer), x, Activation::gelu,
+                           at::Tensor());
+  at::Tensor y = norm->forward(x);
+  y.add_(bias.view({1, -1, 1, 1}), scale);
+  return activate(y, Activation::gelu);
 }
 
 }  // namespace lockstep

@@ -31,6 +31,8 @@ Model make_model(const ModelConfig& config) {
       return make_vit(c);
     case ModelKind::gpt:
       return make_gpt(c);
+    case ModelKind::quick:
+      return make_quick(c);
   }
   throw Error(Fault::internal, "model.kind", "has no module");
 }

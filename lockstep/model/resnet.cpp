@@ -106,7 +106,7 @@ struct ResNet final : torch::nn::Module {
   // [batch, 3, side, side] -> [batch, classes]
   at::Tensor forward(at::Tensor x) {
     x = norm_activation(bn1, convolve(conv1, x), Activation::relu);
-    if (!cifar) x = max_pool3x3(x);
+    if (!cifar) x = max_pool(x, kResNetPool);
     for (const auto& block : blocks) x = block->forward(x);
     return fc(at::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
   }

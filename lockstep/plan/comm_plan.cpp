@@ -186,7 +186,7 @@ ParamList param_list(const WorkPlan& work) {
   }
   for (const LayerWork& layer : work.layers) {
     out.buffer_bytes += layer.buffer_numel * kParamBytes;
-    if (layer.buffer_numel > 0)
+    if (layer.type == "BatchNorm2d")
       out.norm_channels.push_back(layer.buffer_numel / 2);
   }
   return out;

@@ -30,6 +30,11 @@ struct ResNetSize {
 };
 ResNetSize resnet_size(ModelKind kind);
 
+// `quick`: a 2x2 convolution, then groups of two 3x3 ones of these widths.
+constexpr std::int64_t kQuickStem = 24, kQuickStemKernel = 2;
+constexpr std::array<std::int64_t, 3> kQuickWidths = {64, 256, 256};
+constexpr double kQuickLogitScale = 1.0 / 9;
+
 struct MobileNetStage {
   std::int64_t expand, channels, repeat, stride;
 };

@@ -86,14 +86,19 @@ Value WorkBuilder::conv(const Value& x, const std::string& name,
                         const ConvSize& size) {
   const bool two = x.shape.size() == 3;
   const std::int64_t in = x.shape[0] / size.groups;
-  const LayerWork& layer =
+  LayerWork& layer =
       row(x, name, two ? "Conv2d" : "Conv1d", slid(x.shape, size.out, size));
   const double outputs = static_cast<double>(layer.output_numel);
   Shape weight = {size.out, in, size.kernel};
   if (two) weight.push_back(size.kernel);
   const std::int64_t each = numel(weight) / size.out;
   multiply_adds(x, outputs * static_cast<double>(each));
-  param(name + ".weight", weight);
+  if (size.frozen) {
+    layer.buffer_numel = numel(weight);
+    layer.backward_flops -= layer.forward_flops;
+  } else {
+    param(name + ".weight", weight);
+  }
   if (size.bias) param(name + ".bias", {size.out});
   keep(x);
   return result(true);
@@ -109,14 +114,23 @@ Value WorkBuilder::max_pool(const Value& x, const std::string& name,
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::batch_norm(const Value& x, const std::string& name) {
+Value WorkBuilder::batch_norm(const Value& x, const std::string& name,
+                              bool affine) {
   const std::int64_t channels = x.shape[0];
   LayerWork& layer = row(x, name, "BatchNorm2d", x.shape);
   layer.buffer_numel = 2 * channels;
-  param(name + ".weight", {channels});
-  param(name + ".bias", {channels});
+  if (affine) {
+    param(name + ".weight", {channels});
+    param(name + ".bias", {channels});
+  }
   keep(x);
-  return result(true);
+  return result(affine || x.needs_grad);
+}
+
+Value WorkBuilder::shift(const Value& x, const std::string& name) {
+  row(x, name, "Add", x.shape).input_numel += x.shape[0];
+  param(name + ".bias", {x.shape[0]});
+  return {x.shape, x.owner, true};
 }
 
 Value WorkBuilder::average_pool(const Value& x, const std::string& name) {

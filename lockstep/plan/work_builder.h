@@ -22,6 +22,7 @@ struct Value {
 struct ConvSize {
   std::int64_t out = 0, kernel = 1, stride = 1, padding = 0, groups = 1;
   bool bias = false;
+  bool frozen = false;  // the weight is a buffer and has no gradient
 };
 
 class WorkBuilder {
@@ -33,7 +34,9 @@ class WorkBuilder {
   // Over [channels, width] or [channels, height, width].
   Value conv(const Value& x, const std::string& name, const ConvSize& size);
   Value max_pool(const Value& x, const std::string& name, const ConvSize& size);
-  Value batch_norm(const Value& x, const std::string& name);
+  Value batch_norm(const Value& x, const std::string& name, bool affine = true);
+  // A bias of each channel added in place, a parameter `name`.bias.
+  Value shift(const Value& x, const std::string& name);
   // [channels, height, width] -> [channels]
   Value average_pool(const Value& x, const std::string& name);
 

@@ -14,5 +14,6 @@ WorkPlan plan_resnet(const ModelConfig& config);
 WorkPlan plan_mobilenet_v2(const ModelConfig& config);
 WorkPlan plan_vit(const ModelConfig& config);
 WorkPlan plan_gpt(const ModelConfig& config);
+WorkPlan plan_quick(const ModelConfig& config);
 
 }  // namespace lockstep

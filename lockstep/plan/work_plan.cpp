@@ -19,7 +19,8 @@ bool is_vit(ModelKind kind) {
 bool takes_images(ModelKind kind) {
   return is_vit(kind) || kind == ModelKind::mobilenet_v2 ||
          kind == ModelKind::resnet18 || kind == ModelKind::resnet18_224 ||
-         kind == ModelKind::resnet34 || kind == ModelKind::resnet50;
+         kind == ModelKind::resnet34 || kind == ModelKind::resnet50 ||
+         kind == ModelKind::quick;
 }
 
 [[noreturn]] void misfit(const char* setting, const std::string& what,
@@ -46,7 +47,11 @@ void check_image(const ModelConfig& c) {
 
 void check_sizes(const ModelConfig& c) {
   check_image(c);
-  if (c.zero_gamma && (is_vit(c.kind) || !takes_images(c.kind)))
+  if (c.whiten && c.kind != ModelKind::quick)
+    misfit("whiten", model_name(c.kind) + " has no layer to whiten with",
+           "leave it false, or choose model.kind=quick");
+  if (c.zero_gamma &&
+      (is_vit(c.kind) || c.kind == ModelKind::quick || !takes_images(c.kind)))
     misfit("zero_gamma",
            model_name(c.kind) + " has no residual blocks with BatchNorm",
            "leave it false");
@@ -87,7 +92,8 @@ std::string model_name(ModelKind kind) {
 }
 
 ModelConfig with_own_sizes(ModelConfig c) {
-  const bool small = c.kind == ModelKind::resnet18 || !takes_images(c.kind);
+  const bool small = c.kind == ModelKind::resnet18 ||
+                     c.kind == ModelKind::quick || !takes_images(c.kind);
   if (c.classes == 0 && c.kind != ModelKind::gpt) c.classes = small ? 10 : 1000;
   if (c.image_px == 0 && takes_images(c.kind)) c.image_px = small ? 32 : 224;
   if (c.patch_px == 0 && is_vit(c.kind)) c.patch_px = 16;
@@ -124,6 +130,8 @@ WorkPlan plan_work(const ModelConfig& config) {
       return plan_vit(c);
     case ModelKind::gpt:
       return plan_gpt(c);
+    case ModelKind::quick:
+      return plan_quick(c);
   }
   throw Error(Fault::internal, "model.kind", "has no plan");
 }

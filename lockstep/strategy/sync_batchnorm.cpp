@@ -6,6 +6,7 @@
 
 #include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"
+#include "lockstep/kernels/half.h"
 #include "lockstep/model/batch_norm.h"
 #include "lockstep/plan/hook_plan.h"
 #include "lockstep/strategy/messages.h"
@@ -74,9 +75,11 @@ Statistics whole_moments(const at::Tensor& parts) {  // [ranks, 2 channels + 1]
 class SyncNorm final : public torch::autograd::Function<SyncNorm> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x,
-                            const at::Tensor& weight, const at::Tensor& bias,
+                            const std::optional<at::Tensor>& scale,
+                            const std::optional<at::Tensor>& bias,
                             const Statistics& s, double eps,
                             const std::shared_ptr<Exchange>& exchange) {
+    const at::Tensor weight = scale.value_or(at::Tensor());
     ctx->save_for_backward({x, weight, s.mean, s.var, s.count});
     ctx->saved_data["eps"] = eps;
     ctx->saved_data["exchange"] =
@@ -155,8 +158,8 @@ at::Tensor train_norm(BatchNorm2dImpl& layer, const at::Tensor& x,
     s = whole_moments(all);
     move_running(layer, s);
   }
-  return SyncNorm::apply(x, layer.weight, layer.bias, s, layer.options.eps(),
-                         exchange);
+  return SyncNorm::apply(x, maybe(layer.weight), maybe(layer.bias), s,
+                         layer.options.eps(), exchange);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ bool has_batchnorm(ModelKind kind) {
     case ModelKind::resnet34:
     case ModelKind::resnet50:
     case ModelKind::mobilenet_v2:
+    case ModelKind::quick:
       return true;
     case ModelKind::linear:
     case ModelKind::conv1d:

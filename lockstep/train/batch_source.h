@@ -14,7 +14,7 @@ namespace lockstep {
 class BatchSource {
  public:
   // From the session's position to the end of its epoch.
-  explicit BatchSource(const Session& session);
+  explicit BatchSource(Session& session);
 
   // Steps that are left in the epoch.
   std::int64_t steps() const { return steps_; }
@@ -26,14 +26,17 @@ class BatchSource {
 
  private:
   Resident* resident_;
-  Share share_;
+  EpochOrder order_;
   std::int64_t steps_;
-  // Of a resident set: its order on the device, and what comes next.
-  at::Tensor order_;
+  // Of a resident set: what comes next.
   std::size_t passes_, batch_ = 0;
   std::int64_t sample_ = 0;
   std::optional<Loader> loader_;
   Uploads uploads_;
 };
+
+// A resident set's order of the next epoch, made while the device is busy with
+// this one. Waits for the device at the end.
+void order_next_epoch(Session& session);
 
 }  // namespace lockstep

@@ -32,29 +32,73 @@ double information_of(const Confusion& confusion) {
   return fano_information(accuracy(confusion), n, label_entropy(confusion));
 }
 
-// Calls `use` with the logits of each batch of samples [begin, end).
-void for_each_batch(
-    const RunConfig& config, const Model& model, const Dataset& data,
-    Device& device, std::pair<std::int64_t, std::int64_t> range,
+using Range =
+    std::pair<std::int64_t, std::int64_t>;  // of samples: [begin, end)
+
+// Calls `use` with each batch of the range, on the device.
+void for_each_batch(const RunConfig& config, const HeldBack& held,
+                    Device& device, const Range& range,
+                    const std::function<void(const Batch&)>& use) {
+  std::vector<std::int64_t> samples(
+      static_cast<std::size_t>(range.second - range.first));
+  std::iota(samples.begin(), samples.end(), range.first);
+  const std::int64_t size = batch_of(config);
+  if (held.resident != nullptr) {
+    const at::Tensor order = held.resident->order(samples);
+    for (const at::Tensor& part : order.split(size))
+      use(to_device(held.resident->batch(part, 0), device.torch(),
+                    config.train));
+    return;
+  }
+  Loader loader(held.data, std::move(samples),
+                {.batch = size, .workers = config.data.workers});
+  while (std::optional<Batch> batch = loader.next())
+    use(to_device(*batch, device.torch(), config.train));
+}
+
+at::Tensor with_mirror(const RunConfig& config, const Model& model,
+                       const at::Tensor& inputs) {
+  const at::Tensor logits = forward(model, inputs, config.train);
+  if (!config.train.eval_mirror) return logits;
+  return (logits + forward(model, inputs.flip({-1}), config.train)) / 2;
+}
+
+// On average over what train.eval_mirror and eval_shift_px ask for: the image
+// counts as much as what it looks like moved up left and down right.
+at::Tensor logits_of(const RunConfig& config, const Model& model,
+                     const at::Tensor& inputs) {
+  const at::Tensor logits = with_mirror(config, model, inputs);
+  const std::int64_t shift = config.train.eval_shift_px;
+  if (shift == 0) return logits;
+  const at::Tensor padded =
+      at::reflection_pad2d(inputs, {shift, shift, shift, shift});
+  const auto moved = [&](std::int64_t by) {
+    const at::Tensor window =
+        padded.narrow(2, by, inputs.size(2)).narrow(3, by, inputs.size(3));
+    return with_mirror(config, model,
+                       window.contiguous(inputs.suggest_memory_format()));
+  };
+  return logits / 2 + (moved(0) + moved(2 * shift)) / 4;
+}
+
+// Calls `use` with the logits of each batch of the range.
+void for_each_logits(
+    const RunConfig& config, const Model& model, const HeldBack& held,
+    Device& device, const Range& range,
     const std::function<void(const at::Tensor&, const Batch&)>& use) {
   const at::NoGradGuard no_grad;
   model.module->eval();
-  std::vector<std::int64_t> order(
-      static_cast<std::size_t>(range.second - range.first));
-  std::iota(order.begin(), order.end(), range.first);
-  Loader loader(data, std::move(order),
-                {.batch = batch_of(config), .workers = config.data.workers});
-  while (std::optional<Batch> batch = loader.next()) {
-    Batch on_device = to_device(*batch, device.torch(), config.train);
-    use(forward(model, on_device.inputs, config.train), on_device);
-  }
+  for_each_batch(config, held, device, range, [&](const Batch& batch) {
+    use(logits_of(config, model, batch.inputs), batch);
+  });
   model.module->train();
 }
 
 }  // namespace
 
 Evaluation evaluate(const RunConfig& config, const Model& model,
-                    const Dataset& data, Device& device, Group& group) {
+                    const HeldBack& held, Device& device, Group& group) {
+  const Dataset& data = held.data;
   const auto zeros = [&](std::int64_t n, at::ScalarType type) {
     return at::zeros({n}, at::TensorOptions(type).device(device.torch()));
   };
@@ -64,19 +108,19 @@ Evaluation evaluate(const RunConfig& config, const Model& model,
   at::Tensor counts = zeros(3 + classes * classes, at::kLong);
   const std::int64_t begin = data.size() * group.rank() / group.size();
   const std::int64_t end = data.size() * (group.rank() + 1) / group.size();
-  for_each_batch(config, model, data, device, {begin, end},
-                 [&](const at::Tensor& logits, const Batch& batch) {
-                   loss += loss_of(logits, batch.targets, 0) *
-                           static_cast<double>(batch.samples);
-                   counts[0] += count_correct(logits, batch.targets);
-                   counts[1] += batch.targets.numel();
-                   counts[2] += batch.samples;
-                   if (classes > 0)
-                     counts.slice(0, 3) += at::bincount(
-                         batch.targets * classes +
-                             logits.argmax(-1).clamp_max(classes - 1),
-                         {}, classes * classes);
-                 });
+  for_each_logits(config, model, held, device, {begin, end},
+                  [&](const at::Tensor& logits, const Batch& batch) {
+                    loss += loss_of(logits, batch.targets, 0) *
+                            static_cast<double>(batch.samples);
+                    counts[0] += count_correct(logits, batch.targets);
+                    counts[1] += batch.targets.numel();
+                    counts[2] += batch.samples;
+                    if (classes > 0)
+                      counts.slice(0, 3) += at::bincount(
+                          batch.targets * classes +
+                              logits.argmax(-1).clamp_max(classes - 1),
+                          {}, classes * classes);
+                  });
   at::Tensor loss_sum = loss.cpu();
   counts = counts.cpu();
   if (group.size() > 1) {
@@ -99,20 +143,20 @@ void write_probabilities(const std::filesystem::path& file,
     text += fmt::format(",p{}", c);
   text += "\n";
   std::int64_t sample = 0;
-  for_each_batch(config, model, data, device, {0, data.size()},
-                 [&](const at::Tensor& logits, const Batch& batch) {
-                   const at::Tensor p = logits.softmax(-1).cpu().contiguous();
-                   const at::Tensor classes = batch.targets.cpu();
-                   for (std::int64_t i = 0; i < batch.samples; ++i) {
-                     fmt::format_to(std::back_inserter(text), "{},{}", sample++,
-                                    classes.const_data_ptr<std::int64_t>()[i]);
-                     for (std::int64_t c = 0; c < p.size(1); ++c)
-                       fmt::format_to(
-                           std::back_inserter(text), ",{}",
+  for_each_logits(
+      config, model, {data}, device, {0, data.size()},
+      [&](const at::Tensor& logits, const Batch& batch) {
+        const at::Tensor p = logits.softmax(-1).cpu().contiguous();
+        const at::Tensor classes = batch.targets.cpu();
+        for (std::int64_t i = 0; i < batch.samples; ++i) {
+          fmt::format_to(std::back_inserter(text), "{},{}", sample++,
+                         classes.const_data_ptr<std::int64_t>()[i]);
+          for (std::int64_t c = 0; c < p.size(1); ++c)
+            fmt::format_to(std::back_inserter(text), ",{}",
                            p.const_data_ptr<float>()[i * p.size(1) + c]);
-                     text += '\n';
-                   }
-                 });
+          text += '\n';
+        }
+      });
   write_file(file, text);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lockstep/config/run_config.h"
 #include "lockstep/data/dataset.h"
+#include "lockstep/data/resident.h"
 #include "lockstep/model/model.h"
 
 namespace lockstep {
@@ -22,10 +23,16 @@ struct Evaluation {
   std::int64_t samples = 0;
 };
 
+// What is evaluated on: the same set on the device where it is kept there.
+struct HeldBack {
+  const Dataset& data;
+  Resident* resident = nullptr;
+};
+
 // Collective. The module is in evaluation mode meanwhile and in training mode
 // afterwards.
 Evaluation evaluate(const RunConfig& config, const Model& model,
-                    const Dataset& data, Device& device, Group& group);
+                    const HeldBack& held, Device& device, Group& group);
 
 // Rank 0 alone: a CSV row for each sample with its class and its softmax
 // probabilities.

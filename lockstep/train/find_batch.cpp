@@ -208,7 +208,9 @@ void measure_noise(Bench& b, FoundBatch& out, double seconds) {
   DataSplit training{.train = std::move(b.data.train),
                      .validation = nullptr,
                      .description = {}};
+  config.train.rehearse = 0;
   const std::atomic<int> never = 0;
+  ResidentSets none;
   Session trial{config,
                 *b.device,
                 b.group,
@@ -218,7 +220,7 @@ void measure_noise(Bench& b, FoundBatch& out, double seconds) {
                 *b.strategy,
                 b.recorder,
                 training,
-                nullptr,
+                none,
                 nullptr,
                 never,
                 first_batch(config)};

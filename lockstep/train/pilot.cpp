@@ -10,40 +10,11 @@
 #include "lockstep/comm/agree.h"
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
+#include "lockstep/train/beginning.h"
 #include "lockstep/train/prepare.h"
-#include "lockstep/train/tensor_file.h"
 
 namespace lockstep {
 namespace {
-
-// Weights, buffers, optimiser and random state, to begin again from.
-class Beginning {
- public:
-  explicit Beginning(Session& s) : session_(s) {
-    for (const auto& [name, tensor] : state_of(*s.model.module))
-      module_.push_back(tensor.clone());
-    for (const auto& [name, tensor] : s.optimizer.state())
-      optimizer_.push_back(tensor.clone());
-    random_ = s.device.random_state();
-  }
-
-  void restore() {
-    const at::NoGradGuard no_grad;
-    std::size_t i = 0;
-    for (const auto& [name, tensor] : state_of(*session_.model.module))
-      tensor.copy_(module_[i++]);
-    i = 0;
-    for (const auto& [name, tensor] : session_.optimizer.state())
-      tensor.copy_(optimizer_[i++]);
-    session_.optimizer.set_steps(0);
-    session_.device.set_random_state(random_);
-  }
-
- private:
-  Session& session_;
-  std::vector<at::Tensor> module_, optimizer_;
-  at::Tensor random_;
-};
 
 struct Trial {
   Ending ending = Ending::done;
@@ -57,6 +28,7 @@ RunConfig config_at(const RunConfig& config, double batch) {
   out.batch.per_rank = 0;
   out.batch.global = static_cast<std::int64_t>(batch);
   out.train.eval_every = 1;
+  out.train.rehearse = 0;
   out.store.checkpoint = false;
   validate(out);
   return out;

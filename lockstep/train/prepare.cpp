@@ -13,15 +13,18 @@
 #include "lockstep/core/clock.h"
 #include "lockstep/core/cores.h"
 #include "lockstep/core/version.h"
+#include "lockstep/model/whiten.h"
 #include "lockstep/plan/work_plan.h"
 #include "lockstep/store/samples_csv.h"
 #include "lockstep/store/trace.h"
 #include "lockstep/train/adaptive_batch.h"
 #include "lockstep/train/batch_record.h"
 #include "lockstep/train/evaluate.h"
+#include "lockstep/train/lookahead.h"
 #include "lockstep/train/machine.h"
 #include "lockstep/train/noise_log.h"
 #include "lockstep/train/pilot.h"
+#include "lockstep/train/rehearse.h"
 #include "lockstep/train/tensor_file.h"
 
 namespace lockstep {
@@ -70,6 +73,20 @@ Json versions_json() {
   return out;
 }
 
+void check_views(const RunConfig& config, const DataSplit& data) {
+  const std::vector<std::int64_t>& shape = data.train->shape().input;
+  const bool images = shape.size() == 3;
+  if (config.train.eval_mirror && !images)
+    throw Error(Fault::config, "train.eval_mirror", "samples are no images",
+                "leave it false");
+  if (config.train.eval_shift_px > 0 &&
+      (!images || config.train.eval_shift_px >= shape.back()))
+    throw Error(Fault::config, "train.eval_shift_px",
+                images ? "is no less than the side of an image"
+                       : "samples are no images",
+                images ? "make it smaller" : "leave it at 0");
+}
+
 }  // namespace
 
 std::unique_ptr<Device> prepare_device(const RunConfig& config,
@@ -88,6 +105,9 @@ RunConfig complete(const RunConfig& config, const DataSplit& data) {
   check_noise(config);
   check_decisions(config);
   check_pilot(config, data);
+  check_rehearsal(config);
+  check_views(config, data);
+  check_lookahead(config);
   RunConfig out = config;
   const std::int64_t classes = data.train->shape().classes;
   const bool text = config.model.kind == ModelKind::gpt;
@@ -118,11 +138,29 @@ Model prepare_model(const RunConfig& config, Device& device) {
   return model;
 }
 
-std::optional<Resident> hold_resident(const RunConfig& config,
-                                      const DataSplit& data, Device& device) {
-  if (!config.data.resident) return std::nullopt;
-  return std::make_optional<Resident>(*data.train, device.torch(),
-                                      config.data.workers);
+void whiten_stem(const RunConfig& config, const DataSplit& data,
+                 const Model& model, Device& device) {
+  if (!config.model.whiten || !config.model.weights.empty()) return;
+  whiten(
+      model,
+      first_images(config.data, *data.train, kWhitenImages).to(device.torch()));
+}
+
+ResidentSets hold_resident(const RunConfig& config, const DataSplit& data,
+                           Device& device) {
+  ResidentSets out;
+  if (!config.data.resident) return out;
+  ResidentOptions options{.device = device.torch(),
+                          .workers = config.data.workers,
+                          .data = config.data,
+                          .augment = true,
+                          .bf16 = config.train.precision == Precision::bf16,
+                          .channels_last = config.train.channels_last};
+  out.train.emplace(*data.train, options);
+  options.augment = false;
+  if (data.validation && data.validation->size() > 0)
+    out.validation.emplace(*data.validation, options);
+  return out;
 }
 
 std::optional<RunFolder> open_folder(const RunConfig& config,
@@ -164,6 +202,8 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   record.status = ending == Ending::done ? "done" : "interrupted";
   record.ended_utc = utc_now();
   record.steps = s.strategy.notes();
+  record.steps["training_s"] = s.training_s;
+  record.steps.update(s.rehearsal);
   if (s.folder == nullptr) return;
   const std::filesystem::path& path = s.folder->path();
   const std::vector<StepSample> steps = read_steps(path / "steps.csv");

@@ -24,8 +24,13 @@ RunConfig complete(const RunConfig& config, const DataSplit& data);
 // Weights from the seed or from a file, on the device, in training mode.
 Model prepare_model(const RunConfig& config, Device& device);
 
-std::optional<Resident> hold_resident(const RunConfig& config,
-                                      const DataSplit& data, Device& device);
+// model.whiten: the stem from the training data, unless a file brought one.
+void whiten_stem(const RunConfig& config, const DataSplit& data,
+                 const Model& model, Device& device);
+
+// Nothing unless data.resident.
+ResidentSets hold_resident(const RunConfig& config, const DataSplit& data,
+                           Device& device);
 
 // Rank 0's folder, new or gone on with; nothing on other ranks.
 std::optional<RunFolder> open_folder(const RunConfig& config,

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "lockstep/core/clock.h"
+#include "lockstep/train/lookahead.h"
 
 namespace lockstep {
 namespace {
@@ -110,9 +111,13 @@ std::int64_t global_batch(const RunConfig& config) {
 }
 
 TrainState state_of(Session& s, const StrategyState& strategy) {
-  return {optimizer_part(s.optimizer), strategy_part(s.strategy, strategy),
-          random_part(s.device),       position_part(s),
-          totals_part(s.totals),       batch_part(s.batch)};
+  return {optimizer_part(s.optimizer),
+          strategy_part(s.strategy, strategy),
+          random_part(s.device),
+          position_part(s),
+          totals_part(s.totals),
+          batch_part(s.batch),
+          lookahead_part(s)};
 }
 
 Json identity_of(const RunConfig& config) {

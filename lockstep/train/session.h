@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 
 #include "lockstep/comm/group.h"
 #include "lockstep/config/run_config.h"
 #include "lockstep/data/dataset.h"
 #include "lockstep/data/resident.h"
+#include "lockstep/data/shard.h"
 #include "lockstep/device/device.h"
 #include "lockstep/measure/recorder.h"
 #include "lockstep/model/model.h"
@@ -27,6 +29,14 @@ namespace lockstep {
 // ranks together.
 struct Position {
   std::int64_t epoch = 0, step = 0, done = 0;
+};
+
+// An epoch's samples as this rank reads them, from a position on.
+struct EpochOrder {
+  std::int64_t epoch = 0, done = 0;
+  StepSize size = {};
+  Share share = {};
+  at::Tensor on_device = {};  // of a resident set (data/resident.h)
 };
 
 // Sums over the epoch so far. Kept in a checkpoint, so that the row of an
@@ -48,18 +58,24 @@ struct Session {
   Strategy& strategy;
   Recorder& recorder;
   const DataSplit& data;
-  Resident* resident;            // the training set on the device, or null
+  ResidentSets& resident;        // sets on the device, where they are kept
   RunFolder* folder;             // rank 0's; null elsewhere
   const std::atomic<int>& stop;  // a signal's number once one came
 
   BatchState batch = {};
   Position at = {};
   EpochTotals totals = {};
+  // Made ahead, where that saves time.
+  std::unique_ptr<EpochOrder> next_order = nullptr;
   double best_accuracy = -1;
   double lr = 0;                 // of the last step
   double elapsed_s = 0;          // training time before this process began
   std::int64_t until_epoch = 0;  // a trial's end; 0: the settings'
   std::vector<EpochSample>* rows = nullptr;  // where a trial's epochs go
+  std::vector<at::Tensor> average = {};      // optim.lookahead_steps
+  bool quiet = false;                        // a trial that nobody watches
+  Json rehearsal = Json::object();           // what train.rehearse did
+  double training_s = 0;  // of this process, evaluations and all
 };
 
 // Samples of all ranks in a full step.

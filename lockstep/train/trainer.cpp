@@ -13,8 +13,10 @@
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/evaluate.h"
 #include "lockstep/train/learning_rate.h"
+#include "lockstep/train/lookahead.h"
 #include "lockstep/train/noise_log.h"
 #include "lockstep/train/pilot.h"
+#include "lockstep/train/rehearse.h"
 #include "lockstep/train/step_log.h"
 #include "lockstep/train/stop_vote.h"
 
@@ -49,6 +51,19 @@ bool finished(const Session& s) {
   if (counts_progress(s))
     return epochs_behind(s) >= static_cast<double>(s.config.train.epochs);
   return s.at.epoch >= s.config.train.epochs;
+}
+
+// Whether an epoch follows the one under way.
+bool more_epochs(const Session& s) {
+  return s.config.train.steps == 0 && s.at.epoch + 1 < s.config.train.epochs;
+}
+
+// Whether the step just done was the run's last: epochs are counted when they
+// are over.
+bool ends_run(const Session& s) {
+  if (s.config.train.steps > 0 || counts_progress(s)) return finished(s);
+  return s.at.epoch + 1 == s.config.train.epochs &&
+         s.at.done == s.data.train->size();
 }
 
 // Whether the next step, of so many samples, is the run's last.
@@ -169,12 +184,15 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
+  if (last_of_epoch && more_epochs(s)) order_next_epoch(s);
   // Time read while a GPU still works would be the host's alone.
   if (last) s.device.synchronize();
   s.totals.seconds += now_s() - ready;
   s.totals.seconds_with_loading += now_s() - begin;
   s.batch.progress += progress_of(s, global);
   ++s.at.step, s.at.done += global;
+  const double share = std::min(epochs_behind(s) / total_epochs(s), 1.0);
+  look_ahead(s, ends_run(s) ? 1 : share);
   return vote.end();
 }
 
@@ -186,7 +204,7 @@ Ending train_epoch(Session& s) {
     steps = std::min(steps, s.config.train.steps - s.at.step);
   Logs logs{StepLog(steps, s.device.torch()), {}};
   std::optional<Progress> bar;
-  if (s.group.rank() == 0)
+  if (s.group.rank() == 0 && !s.quiet)
     bar.emplace(fmt::format("epoch {}", s.at.epoch + 1), s.data.train->size(),
                 "samples");
   StopVote vote(s.group, s.recorder, s.stop);
@@ -233,6 +251,11 @@ void say(const EpochSample& e) {
   fmt::print(stderr, "{}  {:.2f} s\n", text, e.seconds_with_loading);
 }
 
+HeldBack held_back(Session& s) {
+  return {*s.data.validation,
+          s.resident.validation ? &*s.resident.validation : nullptr};
+}
+
 // The epoch's row, then its checkpoint: one that is cut off in between is
 // trained again from the checkpoint before and writes the same row.
 void finish_epoch(Session& s) {
@@ -243,12 +266,12 @@ void finish_epoch(Session& s) {
   if (s.data.validation && every > 0 && (last || due(every, row.epoch + 1))) {
     s.strategy.sync();
     const Evaluation e =
-        evaluate(s.config, s.model, *s.data.validation, s.device, s.group);
+        evaluate(s.config, s.model, held_back(s), s.device, s.group);
     row.val_loss = e.loss, row.val_accuracy = e.accuracy;
     row.information_nats = e.information_nats;
   }
   s.totals = {};
-  if (s.group.rank() == 0) say(row);
+  if (s.group.rank() == 0 && !s.quiet) say(row);
   if (s.folder != nullptr) s.folder->append({}, {}, std::span(&row, 1));
   if (s.rows != nullptr) s.rows->push_back(row);
   const bool best =
@@ -262,17 +285,20 @@ void finish_epoch(Session& s) {
 
 Ending train(Session& s) {
   if (run_pilot(s) == Ending::interrupted) return Ending::interrupted;
+  if (rehearse(s) == Ending::interrupted) return Ending::interrupted;
   s.device.reset_peak_memory();
-  while (!finished(s)) {
+  const double begin = now_s();
+  begin_lookahead(s);
+  Ending ending = Ending::done;
+  while (!finished(s) && ending == Ending::done) {
     if (decision_due(s)) decide(s);
-    const Ending ending = train_epoch(s);
+    ending = train_epoch(s);
     if (epoch_done(s) || finished(s)) finish_epoch(s);
-    if (ending == Ending::interrupted && !finished(s)) {
-      checkpoint(s, false);
-      return ending;
-    }
+    if (finished(s)) ending = Ending::done;
   }
-  return Ending::done;
+  if (ending == Ending::interrupted) checkpoint(s, false);
+  s.training_s = now_s() - begin;
+  return ending;
 }
 
 }  // namespace lockstep

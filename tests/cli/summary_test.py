@@ -93,7 +93,8 @@ class Summary(unittest.TestCase):
             ("linear", 12_102_220), ("conv1d", 376_200), ("variable", 1_000_000),
             ("resnet18", 11_173_962), ("resnet18_224", 11_689_512), ("resnet34", 21_797_672),
             ("resnet50", 25_557_032), ("mobilenet_v2", 3_504_872), ("vit_tiny", 5_717_416),
-            ("vit_b_16", 86_567_656), ("gpt", 858_880), ("gpt", 124_439_808)])
+            ("vit_b_16", 86_567_656), ("gpt", 858_880), ("quick", 1_971_640),
+            ("gpt", 124_439_808)])
         for row in rows:
             self.assertEqual(row["param_bytes"], 4 * row["params"])
             flops = row["forward_flops"] + row["backward_flops"]

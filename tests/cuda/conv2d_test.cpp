@@ -59,5 +59,18 @@ TEST_F(Conv2dOnGpu, AgreesWithLibTorchAndStaysChannelsLast) {
   }
 }
 
+// It has no gradient to be written, in training and in evaluation.
+TEST_F(Conv2dOnGpu, TakesAWeightThatIsNotTrained) {
+  const at::Tensor x = random({4, 3, 9, 9}), w = random({24, 3, 2, 2});
+  const Autocast bf16;
+  const at::Tensor weight = w.to(at::kCUDA);
+  ASSERT_TRUE(takes_direct_conv2d(x.to(at::kCUDA), weight));
+  const at::Tensor y = conv2d_direct(x.to(at::kCUDA), weight, 1, 0);
+  EXPECT_FALSE(y.requires_grad());
+  EXPECT_TRUE(y.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_LT(distance(y, at::conv2d(x.to(at::kDouble), w.to(at::kDouble))),
+            kBf16Once);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -130,6 +130,11 @@ TEST_F(ImageModelsOnGpu, AreAsNearToFp64AsLibTorchsBf16) {
       8u * 4);
   compare({.kind = ModelKind::mobilenet_v2, .classes = 10}, {8, 3, 96, 96},
           0.5);
+  for (const bool whiten : {false, true})
+    EXPECT_EQ(
+        compare({.kind = ModelKind::quick, .classes = 10, .whiten = whiten},
+                {64, 3, 32, 32}, any),
+        0u);
 }
 
 }  // namespace

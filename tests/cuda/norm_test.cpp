@@ -100,6 +100,54 @@ TEST_F(NormOnGpu, AgreesWithLibTorch) {
     }
 }
 
+struct Shifted {
+  at::Tensor output, input, bias, mean, var;
+};
+
+// A norm without a scale, a bias that counts eight times, GELU.
+Shifted shifted(const at::Tensor& x0, const at::Tensor& b0, const at::Tensor& g,
+                bool ours) {
+  const auto option =
+      ours ? at::TensorOptions().device(at::kCUDA).dtype(at::kBFloat16)
+           : at::TensorOptions().dtype(at::kDouble);
+  const auto image = [&](const at::Tensor& t) {
+    return t.to(option).contiguous(at::MemoryFormat::ChannelsLast).detach();
+  };
+  BatchNorm2d norm(torch::nn::BatchNorm2dOptions(x0.size(1))
+                       .affine(false)
+                       .momentum(0.4)
+                       .eps(1e-12));
+  norm->to(option.device(), ours ? at::kFloat : at::kDouble);
+  const at::Tensor x = image(x0).requires_grad_();
+  const at::Tensor b =
+      b0.to(option.dtype(ours ? at::kFloat : at::kDouble)).requires_grad_();
+  const at::Tensor y = norm_shift_gelu(norm, x, b, 8);
+  EXPECT_EQ(std::string(y.grad_fn()->name()).find("NormActivation") !=
+                std::string::npos,
+            ours)
+      << y.grad_fn()->name();
+  y.backward(image(g));
+  return {y, x.grad(), b.grad(), norm->running_mean, norm->running_var};
+}
+
+TEST_F(NormOnGpu, WithGeluAndABiasThatCountsEightTimesAgreesWithLibTorch) {
+  for (const std::vector<std::int64_t>& sizes :
+       {std::vector<std::int64_t>{8, 64, 15, 15},
+        {4, 256, 3, 3},
+        {3, 24, 7, 5}}) {
+    SCOPED_TRACE(::testing::Message() << at::IntArrayRef(sizes));
+    const at::Tensor x = (random(sizes) / 2 + 1).to(at::kBFloat16);
+    const at::Tensor b = random({sizes[1]}) / 8;
+    const at::Tensor g = random(sizes);
+    const Shifted a = shifted(x, b, g, true), e = shifted(x, b, g, false);
+    EXPECT_LT(distance(a.output, e.output), kBf16Once);
+    EXPECT_LT(distance(a.mean, e.mean), 1e-5);
+    EXPECT_LT(distance(a.var, e.var), 1e-4);
+    EXPECT_LT(distance(a.bias, e.bias), 1e-2);
+    EXPECT_LT(distance(a.input, e.input), 1e-2);
+  }
+}
+
 // A plain sum of squares would lose this variance.
 TEST_F(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
   const at::Tensor x = (random({8, 16, 9, 9}) + 1000).to(at::kBFloat16);

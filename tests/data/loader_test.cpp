@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "lockstep/core/error.h"
-#include "lockstep/data/resident.h"
 
 namespace lockstep {
 namespace {
@@ -151,38 +150,6 @@ TEST(Loader, UsesMemoryAgainOnlyWhenNobodyHoldsIt) {
   EXPECT_TRUE(at::equal(kept.inputs, copy));
   EXPECT_TRUE(at::equal(view, view_copy));
   EXPECT_LE(places.size(), 3u);
-}
-
-TEST(Resident, GathersTheSameBatches) {
-  const Numbers set(50);
-  const Resident resident(set, c10::Device(c10::DeviceType::CPU), 2);
-  const Batch batch = resident.batch(std::vector<std::int64_t>{4, 49, 4});
-  EXPECT_EQ(batch.samples, 3);
-  EXPECT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{3, 2, 2}));
-  EXPECT_EQ(batch.targets[1].item<std::int64_t>(), 49);
-  EXPECT_EQ(batch.inputs[2][0][0].item<float>(), 4.0F);
-  EXPECT_EQ(resident.bytes(), 50 * (16 + 8));
-}
-
-TEST(Resident, FillsTheSameMemoryAgain) {
-  const Numbers set(5);
-  Resident resident(set, c10::Device(c10::DeviceType::CPU), 2);
-  const std::vector<std::int64_t> order{4, 1, 3, 0, 2};
-  const at::Tensor index = resident.index(order);
-  const Batch first = resident.batch(index.narrow(0, 0, 2), 0);
-  const void* memory = first.inputs.const_data_ptr();
-  EXPECT_TRUE(first.in_place);
-  EXPECT_TRUE(at::equal(first.inputs,
-                        resident.batch(std::span(order).first(2)).inputs));
-  const Batch next = resident.batch(index.narrow(0, 2, 2), 0);
-  EXPECT_EQ(next.inputs.const_data_ptr(), memory);
-  EXPECT_TRUE(at::equal(
-      next.targets, resident.batch(std::span(order).subspan(2, 2)).targets));
-  // Another pass of the step, and another size, have memory of their own.
-  EXPECT_NE(resident.batch(index.narrow(0, 0, 2), 1).inputs.const_data_ptr(),
-            memory);
-  EXPECT_NE(resident.batch(index.narrow(0, 4, 1), 0).inputs.const_data_ptr(),
-            memory);
 }
 
 }  // namespace

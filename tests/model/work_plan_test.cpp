@@ -10,6 +10,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "lockstep/model/model.h"
 #include "lockstep/plan/work_plan.h"
@@ -37,7 +38,8 @@ const std::map<std::string, std::set<std::string>> kOperation = {
     {"Attention", {"aten::scaled_dot_product_attention"}},
     {"Add", {"aten::add", "aten::add_"}},
     {"Concat", {"aten::cat"}},
-    {"Mean", {"aten::mean"}}};
+    {"Mean", {"aten::mean"}},
+    {"Mul", {"aten::mul"}}};
 
 // These look at memory another way and move nothing.
 const std::set<std::string> kViews = {
@@ -174,8 +176,9 @@ class EveryModel : public testing::TestWithParam<ModelConfig> {
   // Made once for all tests: drawing 86 million weights takes a second.
   static Model& made(const ModelConfig& config) {
     at::set_num_threads(1);
-    static std::map<ModelKind, Model> models;
-    const auto [place, fresh] = models.try_emplace(config.kind);
+    static std::map<std::tuple<ModelKind, std::int64_t, bool>, Model> models;
+    const auto [place, fresh] =
+        models.try_emplace({config.kind, config.image_px, config.whiten});
     if (fresh) {
       place->second = make_model(config);
       place->second.module->to(type_of(config));
@@ -259,17 +262,28 @@ ModelConfig small(ModelKind kind, std::int64_t image_px = 0,
                          .variable_flops = 3'210'988});
 }
 
+ModelConfig whitened(ModelConfig config) {
+  config.whiten = true;
+  return config;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, EveryModel,
-    testing::Values(small(ModelKind::linear), small(ModelKind::conv1d),
-                    small(ModelKind::variable), small(ModelKind::resnet18),
-                    small(ModelKind::resnet18_224, 96),
-                    small(ModelKind::resnet34, 64),
-                    small(ModelKind::resnet50, 64),
-                    small(ModelKind::mobilenet_v2, 96),
-                    small(ModelKind::vit_tiny, 32, 4),
-                    small(ModelKind::vit_b_16, 64), small(ModelKind::gpt)),
-    [](const auto& each) { return model_name(each.param.kind); });
+    testing::Values(
+        small(ModelKind::linear), small(ModelKind::conv1d),
+        small(ModelKind::variable), small(ModelKind::resnet18),
+        small(ModelKind::resnet18_224, 96), small(ModelKind::resnet34, 64),
+        small(ModelKind::resnet50, 64), small(ModelKind::mobilenet_v2, 96),
+        small(ModelKind::vit_tiny, 32, 4), small(ModelKind::vit_b_16, 64),
+        small(ModelKind::gpt), small(ModelKind::quick),
+        small(ModelKind::quick, 50), whitened(small(ModelKind::quick))),
+    [](const auto& each) {
+      // Which of a kind's settings it is.
+      return model_name(each.param.kind) +
+             (each.param.kind != ModelKind::quick ? ""
+              : each.param.whiten                 ? "_whitened"
+                                  : std::to_string(each.param.image_px));
+    });
 
 }  // namespace
 }  // namespace lockstep

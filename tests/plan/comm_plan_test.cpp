@@ -204,11 +204,15 @@ TEST(CommPlan, ParametersAndBuffersComeFromTheWorkPlan) {
   work.params[0].shape = {3, 2};
   work.params[1].shape = {2};
   work.layers.resize(2);
+  work.layers[0].type = "BatchNorm2d";
   work.layers[0].buffer_numel = 4;
+  // A convolution that is not trained is a buffer, and no norm.
+  work.layers[1].type = "Conv2d";
+  work.layers[1].buffer_numel = 10;
   const ParamList list = param_list(work);
   EXPECT_THAT(list.numel, ElementsAre(6, 2));
   EXPECT_EQ(list.bytes(), 32);
-  EXPECT_EQ(list.buffer_bytes, 16);
+  EXPECT_EQ(list.buffer_bytes, 56);
   EXPECT_THAT(list.rows, ElementsAre(3, 1));
   EXPECT_THAT(list.norm_channels, ElementsAre(2));
 }

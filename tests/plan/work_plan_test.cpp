@@ -47,6 +47,15 @@ TEST(WorkPlan, CountsTheParametersOfEveryModelExactly) {
   EXPECT_EQ(count({.kind = ModelKind::vit_b_16}), 86'567'656);
   EXPECT_EQ(count({.kind = ModelKind::variable}), 1'000'000);
   EXPECT_EQ(count({.kind = ModelKind::gpt}), 858'880);
+  // Stem 24 (12 + 1), convolutions 9 (24 64 + 64 64 + 64 256 + 3 256 256),
+  // two biases for each width, classifier 256 10; a whitened stem has no
+  // weight to train.
+  const std::int64_t quick =
+      24 * 13 + 9 * (24 * 64 + 64 * 64 + 64 * 256 + 3 * 256 * 256) +
+      2 * (64 + 256 + 256) + 2560;
+  EXPECT_EQ(quick, 1'971'640);
+  EXPECT_EQ(count({.kind = ModelKind::quick}), quick);
+  EXPECT_EQ(count({.kind = ModelKind::quick, .whiten = true}), quick - 288);
   EXPECT_EQ(count({.kind = ModelKind::gpt,
                    .vocab = 50'257,
                    .context = 1024,
@@ -71,7 +80,7 @@ TEST(WorkPlan, GivesAnyHeadItsOwnCount) {
 }
 
 TEST(WorkPlan, TotalsAgreeWithTheListOfParameters) {
-  for (int kind = 0; kind <= static_cast<int>(ModelKind::gpt); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(ModelKind::quick); ++kind) {
     const WorkPlan plan = own_plan({.kind = static_cast<ModelKind>(kind)});
     std::int64_t total = 0;
     std::set<std::string> names;
@@ -161,6 +170,9 @@ TEST(WorkPlan, RefusesSizesThatDoNotFitTogether) {
   EXPECT_THAT(
       error_of({.kind = ModelKind::vit_b_16, .classes = 2, .zero_gamma = true}),
       HasSubstr("model.zero_gamma"));
+  EXPECT_THAT(
+      error_of({.kind = ModelKind::resnet18, .classes = 2, .whiten = true}),
+      HasSubstr("model.whiten"));
   EXPECT_THAT(error_of({.kind = ModelKind::gpt, .heads = 3, .width = 128}),
               HasSubstr("use 129"));
 }
