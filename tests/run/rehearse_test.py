@@ -11,7 +11,7 @@ SGD = ["optim.kind=sgd", "optim.lr=0.05", "optim.momentum=0.9"]
 QUICK = ["model.kind=quick", "model.whiten=true", "data.kind=cifar10",
          "data.split=official", "data.flip=true", "data.flip_alternate=true",
          "data.crop_pad_px=2", "data.crop_fill=reflect", "train.epochs=2",
-         "data.mean=[0.5]", "data.std=[0.25]",
+         "data.mean=0.5", "data.std=0.25",
          "train.eval_mirror=true", "train.eval_shift_px=1", *SGD]
 
 
