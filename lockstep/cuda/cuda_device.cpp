@@ -125,7 +125,7 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                                                   const char* torch_version) {
   using namespace lockstep;
   check_versions(lockstep_version, torch_version);
-  const int count = c10::cuda::device_count();
+  const auto count = static_cast<int>(c10::cuda::device_count());
   if (index >= count)
     throw Error(Fault::device, fmt::format("cuda:{}", index),
                 count == 0 ? std::string("no GPU was found")
