@@ -14,7 +14,6 @@
 #include "lockstep/core/file.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/sweep_table.h"
-#include "lockstep/sweep/job.h"
 #include "lockstep/sweep/machine.h"
 #include "lockstep/sweep/sweep.h"
 
@@ -44,29 +43,26 @@ fs::path default_path(const std::string& recipe) {
                                         stamp.replace(8, 1, "-"));
 }
 
+// A new study, or what is left of one: as it would go on here and now.
 int dry_run(const Asked& asked) {
   const fs::path recipe = asked.resume.empty()
                               ? fs::path(asked.recipe)
                               : fs::path(asked.resume) / "study.toml";
   const StudyRecipe study = load_study(recipe);
-  std::vector<Point> points = points_of(study);
-  place_points(points, study.study, room_here(), asked.predict_missing);
-  const auto on_gpus = std::ranges::count_if(points, needs_gpu);
-  const std::string& hardware =
-      asked.hardware.empty() ? study.study.hardware : asked.hardware;
-  std::vector<DryPoint> rows;
+  const std::vector<Job> jobs = jobs_here(
+      study, asked.resume.empty() ? StudyState{} : read_study(asked.resume),
+      asked.resume, room_here(), asked.predict_missing);
+  const std::vector<DryPoint> rows = points_left(
+      jobs, study.study,
+      asked.hardware.empty() ? study.study.hardware : asked.hardware);
   double total_s = 0;
-  for (Point& p : points) {
-    DryPoint row{.point = std::move(p)};
-    row.forecast = what_if(row.point, hardware);
-    row.runs = Job{.point = row.point}.runs_left(study.study);
-    row.seconds = predicted_seconds(row.point, row.forecast, row.runs);
-    total_s += row.seconds;
-    rows.push_back(std::move(row));
-  }
+  for (const DryPoint& row : rows) total_s += row.seconds;
+  const auto on_gpus = std::ranges::count_if(rows, needs_gpu, &DryPoint::point);
   print(dry_run_table(rows), asked.format), std::fflush(stdout);
-  fmt::print(stderr, "{} points, about {} (predicted); nothing was run\n",
-             rows.size(), format_seconds(total_s));
+  const std::string left =
+      asked.resume.empty() ? "" : fmt::format(" left of {}", jobs.size());
+  fmt::print(stderr, "{} points{}, about {} (predicted); nothing was run\n",
+             rows.size(), left, format_seconds(total_s));
   if (on_gpus > 0 && room_here().gpus == 0)
     fmt::print(stderr, "{} of them need a GPU, there is none here\n", on_gpus);
   return 0;
@@ -136,7 +132,8 @@ std::function<int()> sweep(Options& options) {
                 "study folder, new or empty; default: runs/<recipe>_<date>");
   options.value("--resume", asked->resume, "go on with this study folder");
   options.flag("--dry-run", asked->dry_run,
-               "list the points with predicted time and memory, run nothing");
+               "list the points, with --resume those left, with predicted "
+               "time and memory; run nothing");
   options.value("--max-minutes", asked->max_minutes,
                 "stop at the end of a run after so many minutes");
   options.flag("--predict-missing", asked->predict_missing,

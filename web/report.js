@@ -91,7 +91,7 @@
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
       ["seed_faults", "Faults of the seed: do not read its figures without them"],
       ["claims", "What the seed claimed, and what was measured"]];
-    const batch = doc.batch ? [["rows", "Which batch: what each size did"], ["choices", "Which batch: what each criterion picks"], ["devices", "The best batch by goodput on more devices, predicted"]] : [];
+    const batch = doc.batch ? [["devices", "The best batch by goodput on more devices, predicted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
     for (const [key, caption] of batch) { doc["batch_" + key] = doc.batch[key] || []; parts.unshift(["batch_" + key, caption]); }
     const some = parts.filter(([key]) => doc[key] && doc[key].length);
     $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),

@@ -19,20 +19,30 @@ std::string short_name(const std::string& dotted) {
                                    : last_part(dotted);
 }
 
+// What is still to run tells nothing apart in a report.
+bool has_result(const PointState& point) {
+  return !point.runs.empty() || !point.failures.empty() ||
+         !point.predicted.is_null();
+}
+
 // Settings that have more than one value here (none is one, too), and what to
 // call each: two of the same short name keep their section.
 std::map<std::string, std::string> varying(const StudyState& state) {
   std::map<std::string, std::set<std::string>> values;
   std::map<std::string, std::size_t> counts;
-  for (const PointState& point : state.points)
+  std::size_t points = 0;
+  for (const PointState& point : state.points) {
+    if (!has_result(point)) continue;
+    ++points;
     for (const auto& [name, value] : point.settings.items()) {
       values[name].insert(value.dump());
       ++counts[name];
     }
+  }
   std::map<std::string, std::string> out;
   std::map<std::string, int> taken;
   for (const auto& [name, seen] : values)
-    if (seen.size() > 1 || counts[name] < state.points.size()) {
+    if (seen.size() > 1 || counts[name] < points) {
       out[name] = short_name(name);
       ++taken[out[name]];
     }

@@ -85,11 +85,17 @@ std::string floor_sentence(const Floors& floors) {
   for (std::size_t i = 0; i < far.size(); ++i)
     named += fmt::format("{}{} ({} above it)", i > 0 ? ", " : "", far[i]->name,
                          format_seconds(above(*far[i])));
+  // Layers timed one by one take longer than in a step.
+  const std::string scaled =
+      floors.scale < 1
+          ? fmt::format(", by layer times scaled by {:.2f} to the step",
+                        floors.scale)
+          : "";
   return fmt::format(
-      "The floor is {:.0f} % of a step of {} at batch {}; furthest from it: "
-      "{}.",
+      "The floor is {:.0f} % of a step of {} at batch {}; furthest from "
+      "it{}: {}.",
       100 * floors.floor_s / floors.step_s, format_seconds(floors.step_s),
-      floors.batch, named.empty() ? "no layer" : named);
+      floors.batch, scaled, named.empty() ? "no layer" : named);
 }
 
 std::vector<std::string> floor_notes(const Floors& floors) {

@@ -78,6 +78,21 @@ double predicted_seconds(const Point& point, const PointForecast& forecast,
   return runs * (kStart_s + (std::isfinite(work_s) ? work_s : 0));
 }
 
+std::vector<DryPoint> points_left(std::span<const Job> jobs,
+                                  const StudyConfig& study,
+                                  const std::string& hardware) {
+  const std::vector<MeasuredPoint> measured = measured_points(jobs);
+  std::vector<DryPoint> out;
+  for (const Job& job : jobs) {
+    if (job.over()) continue;
+    DryPoint row{.point = job.point, .runs = job.runs_left(study)};
+    row.forecast = what_if(row.point, hardware, measured);
+    row.seconds = predicted_seconds(row.point, row.forecast, row.runs);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
 Table dry_run_table(std::span<const DryPoint> points) {
   Table table{.verb = "sweep", .columns = point_columns()};
   for (Column column : std::vector<Column>{

@@ -25,6 +25,11 @@ struct DryPoint {
 double predicted_seconds(const Point& point, const PointForecast& forecast,
                          int runs);
 
+// What is left to do of a study, predicted from what it measured so far.
+std::vector<DryPoint> points_left(std::span<const Job> jobs,
+                                  const StudyConfig& study,
+                                  const std::string& hardware);
+
 Table dry_run_table(std::span<const DryPoint> points);
 // One row a point: measured, predicted or failed, and says which.
 Table sweep_table(const StudyState& study);

@@ -11,7 +11,7 @@
 
 #include "lockstep/hardware/cluster.h"
 #include "lockstep/predict/calibrate.h"
-#include "lockstep/sweep/points.h"
+#include "lockstep/sweep/job.h"
 
 namespace lockstep {
 
@@ -32,6 +32,10 @@ struct MeasuredPoint {
   const Point* point = nullptr;
   double step_s = 0, epoch_s = 0, epoch_samples = 0;
 };
+
+// Those of a sweep's jobs that were timed, with links that are real. Point into
+// `jobs`.
+std::vector<MeasuredPoint> measured_points(std::span<const Job> jobs);
 
 // By strategy: 1 rank and at least one number of ranks more, for each model.
 class StudyFit {

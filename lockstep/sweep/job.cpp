@@ -53,6 +53,35 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
   return jobs;
 }
 
+namespace {
+
+// What ran elsewhere stays as it ran, whatever there is room for here.
+void keep_what_ran(std::vector<Point>& points, const StudyState& state) {
+  for (Point& p : points) {
+    const auto known = std::ranges::find(state.points, p.id, &PointState::id);
+    if (known == state.points.end() || known->runs.empty()) continue;
+    for (const PointMode mode : {PointMode::timed, PointMode::train,
+                                 PointMode::emulated, PointMode::correctness})
+      if (known->mode == word(mode)) p.mode = mode, p.why = known->why;
+  }
+}
+
+}  // namespace
+
+std::vector<Job> jobs_here(const StudyRecipe& recipe, const StudyState& state,
+                           const std::filesystem::path& folder,
+                           const Room& room, bool predict_missing) {
+  std::vector<Point> points = points_of(recipe);
+  const bool predicts =
+      predict_missing ||
+      std::ranges::any_of(state.points, [](const PointState& p) {
+        return p.mode == word(PointMode::predicted);
+      });
+  place_points(points, recipe.study, room, predicts);
+  keep_what_ran(points, state);
+  return jobs_of(std::move(points), state, folder, recipe.study);
+}
+
 std::vector<std::size_t> order_of_round(std::span<const Job> jobs, int round) {
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

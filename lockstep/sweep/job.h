@@ -39,6 +39,13 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
                          const std::filesystem::path& folder,
                          const StudyConfig& study);
 
+// The same on this machine: what it cannot run is for correctness or predicted,
+// what ran elsewhere stays as it ran. Once asked for, a study that goes on
+// still predicts what is missing.
+std::vector<Job> jobs_here(const StudyRecipe& recipe, const StudyState& state,
+                           const std::filesystem::path& folder,
+                           const Room& room, bool predict_missing);
+
 // Positions of the jobs, in another order each round: a machine that slows
 // down in the afternoon must not slow down the last points alone. Seeds are
 // repeats too: every point's first comes before any point's second.

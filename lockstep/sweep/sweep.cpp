@@ -11,12 +11,9 @@
 #include "lockstep/core/file.h"
 #include "lockstep/core/units.h"
 #include "lockstep/core/version.h"
-#include "lockstep/sweep/bar.h"
 #include "lockstep/sweep/child.h"
-#include "lockstep/sweep/forecast.h"
-#include "lockstep/sweep/job.h"
+#include "lockstep/sweep/lab.h"
 #include "lockstep/sweep/machine.h"
-#include "lockstep/sweep/verify.h"
 
 namespace lockstep {
 namespace {
@@ -25,21 +22,6 @@ namespace fs = std::filesystem;
 
 // Seconds the cores are watched before a round.
 constexpr double kWatch_s = 0.3;
-
-struct Lab {
-  StudyFolder& folder;
-  const SweepOrder& order;
-  StudyRecipe recipe;
-  std::vector<Job> jobs = {};
-  SweepBar bar = {};
-  std::vector<std::string> warned = {};
-  double begin_s = now_s();
-
-  bool stopped() const { return order.stop != nullptr && *order.stop != 0; }
-  bool out_of_time() const {
-    return order.max_minutes > 0 && now_s() - begin_s >= order.max_minutes * 60;
-  }
-};
 
 SweepBar::Count count_of(const Lab& lab) {
   SweepBar::Count out;
@@ -57,15 +39,6 @@ SweepBar::Count count_of(const Lab& lab) {
     out.left_s += job.runs_left(lab.recipe.study) *
                   (job.runs > 0 ? job.seconds / job.runs : mean);
   return out;
-}
-
-void warn(Lab& lab, const std::string& text) {
-  // "busy … 31 %" and "busy … 33 %" are the same warning.
-  const std::string kind = text.substr(0, text.find(':'));
-  if (std::ranges::find(lab.warned, kind) != lab.warned.end()) return;
-  lab.warned.push_back(kind);
-  lab.folder.append("warned", {{"text", text}});
-  fmt::print(stderr, "warning: {}\n", text);
 }
 
 void warn_of_machine(Lab& lab) {
@@ -266,73 +239,6 @@ SweepEnd run_rounds(Lab& lab) {
   return SweepEnd::finished;
 }
 
-// From the measured points; where those do not reach, from the hardware named.
-void predict_missing(Lab& lab) {
-  std::vector<MeasuredPoint> measured;
-  for (const Job& job : lab.jobs) {
-    // An emulated link's time is a prediction itself.
-    if (job.point.mode == PointMode::emulated || job.times.empty() ||
-        job.times.front().full_s.empty())
-      continue;
-    const PooledTimes p = pool(job.times);
-    measured.push_back({.point = &job.point,
-                        .step_s = p.median_step_s,
-                        .epoch_s = p.epoch_s,
-                        .epoch_samples = job.times.front().epoch_samples});
-  }
-  const StudyFit fit(measured);
-  const std::string& hardware = lab.order.hardware.empty()
-                                    ? lab.recipe.study.hardware
-                                    : lab.order.hardware;
-  for (Job& job : lab.jobs) {
-    if (job.point.mode != PointMode::predicted || job.over()) continue;
-    const auto own = fit.of(job.point);
-    Json fields = to_json(own ? *own : what_if(job.point, hardware, measured));
-    fields["point"] = job.point.id;
-    fields["why"] = job.point.why;
-    lab.folder.append("predicted", fields);
-    job.predicted = true;
-  }
-}
-
-// The first run of each point; what disagrees is said, not hidden.
-void verify_points(Lab& lab, const StudyState& state) {
-  std::vector<FirstLoss> losses;
-  for (const PointState& p : state.points) {
-    const auto job = std::ranges::find(lab.jobs, p.id,
-                                       [](const Job& j) { return j.point.id; });
-    if (p.runs.empty() || job == lab.jobs.end()) continue;
-    losses.push_back(
-        {&job->point, first_loss_of(lab.folder.path() / p.runs.front().run)});
-  }
-  for (const Verified& v : verify(losses)) {
-    const auto known =
-        std::ranges::find(state.points, v.point, &PointState::id);
-    if (!known->verified.is_null()) continue;
-    lab.folder.append("verified", {{"point", v.point},
-                                   {"against", v.against},
-                                   {"loss", v.loss},
-                                   {"reference", v.reference},
-                                   {"agrees", v.agrees}});
-    if (!v.agrees)
-      warn(lab,
-           fmt::format("{} is not verified: its first loss is {:.6g}, {}'s "
-                       "is {:.6g}",
-                       v.point, v.loss, v.against, v.reference));
-  }
-}
-
-// What ran elsewhere stays as it ran, whatever there is room for here.
-void keep_what_ran(std::vector<Point>& points, const StudyState& state) {
-  for (Point& p : points) {
-    const auto known = std::ranges::find(state.points, p.id, &PointState::id);
-    if (known == state.points.end() || known->runs.empty()) continue;
-    for (const PointMode mode : {PointMode::timed, PointMode::train,
-                                 PointMode::emulated, PointMode::correctness})
-      if (known->mode == word(mode)) p.mode = mode, p.why = known->why;
-  }
-}
-
 // One word now is better than a failure of every point.
 void check_devices(const std::vector<Job>& jobs, const Room& room) {
   const auto count = std::ranges::count_if(
@@ -349,18 +255,10 @@ void check_devices(const std::vector<Job>& jobs, const Room& room) {
 SweepEnd sweep(StudyFolder& folder, const SweepOrder& order) {
   Lab lab{
       .folder = folder, .order = order, .recipe = load_study(folder.recipe())};
-  std::vector<Point> points = points_of(lab.recipe);
   const StudyState state = read_study(folder.path());
-  // Once asked for, a study that goes on still predicts what is missing.
-  const bool predicts =
-      order.predict_missing ||
-      std::ranges::any_of(state.points, [](const PointState& p) {
-        return p.mode == word(PointMode::predicted);
-      });
   const Room room = room_here();
-  place_points(points, lab.recipe.study, room, predicts);
-  keep_what_ran(points, state);
-  lab.jobs = jobs_of(std::move(points), state, folder.path(), lab.recipe.study);
+  lab.jobs =
+      jobs_here(lab.recipe, state, folder.path(), room, order.predict_missing);
   check_devices(lab.jobs, room);
   queue(lab, state);
   const SweepEnd end = run_rounds(lab);

@@ -12,6 +12,7 @@ StudyState study_of(const std::vector<Json>& settings) {
     PointState point;
     point.id = std::to_string(out.points.size());
     point.settings = s;
+    point.predicted = Json::object();
     out.points.push_back(std::move(point));
   }
   return out;
@@ -30,6 +31,14 @@ TEST(PointLabels, TwoSettingsOfOneNameKeepTheirSection) {
       labels_of(study_of({{{"data.seed", 1}, {"train.seed", 1}},
                           {{"data.seed", 2}, {"train.seed", 2}}}));
   EXPECT_EQ(labels.at("1"), "data.seed=2, train.seed=2");
+}
+
+TEST(PointLabels, WhatHasNotRunYetTellsNothingApart) {
+  StudyState study = study_of({{{"batch.global", 32}, {"optim.kind", "sgd"}},
+                               {{"batch.global", 64}, {"optim.kind", "sgd"}},
+                               {{"batch.global", 64}, {"optim.kind", "lamb"}}});
+  study.points[2].predicted = nullptr;
+  EXPECT_EQ(labels_of(study).at("1"), "batch=64");
 }
 
 TEST(PointLabels, OnePointKeepsItsName) {

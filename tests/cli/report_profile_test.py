@@ -44,7 +44,7 @@ class ReportProfile(unittest.TestCase):
         self.assertAlmostEqual(sum(r["floor_s"] for r in parts) / rows["step"]["floor_s"], 1, 9)
         far = max(parts, key=lambda r: r["step_s"] - r["floor_s"])
         said = document["answers"][0]["sentence"]
-        self.assertIn(f"furthest from it: {far['layer']} (", said)
+        self.assertRegex(said, rf"furthest from it(, by layer times scaled by 0\.\d\d to the step)?: {far['layer']} \(")
         self.assertIn(f"is {100 * rows['step']['share']:.0f} % of a step", said)
         text = self.report(RESNET).stdout
         self.assertIn(said, text)

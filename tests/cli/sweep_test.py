@@ -106,6 +106,21 @@ class DryRun(unittest.TestCase):
                 self.assertIn(said, dry.stderr)
                 self.assertFalse((pathlib.Path(self.dir.name) / "new").exists())
 
+    def test_dry_run_of_a_study_lists_what_is_left_of_it(self):
+        study = ROOT / "results/study_batch_resnet18_1xh200_2026-11"
+        done = {json.loads(line)["point"] for line in (study / "ledger.jsonl").read_text().splitlines()
+                if '"event":"done"' in line}
+        before = sorted(p.name for p in study.rglob("*"))
+        dry = lockstep("sweep", "--resume", study, "--dry-run", "--json")
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        left = {row["point"] for row in json.loads(dry.stdout)["rows"]}
+        self.assertEqual(len(left), 111 - len(done))
+        self.assertFalse(left & done)
+        self.assertIn(f"{len(left)} points left of 111", dry.stderr)
+        # One device was measured at several batch sizes: the others follow it.
+        self.assertIn("as measured here", dry.stdout)
+        self.assertEqual(sorted(p.name for p in study.rglob("*")), before)
+
     def test_a_run_cannot_be_made_of_a_study_nor_a_study_of_nothing(self):
         self.recipe.write_text(RECIPE)
         done = lockstep("config", self.recipe)
