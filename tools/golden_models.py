@@ -125,6 +125,38 @@ class Gpt(nn.Module):
         return self.inner(x).logits
 
 
+class Shift(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return x + 8 * self.bias[:, None, None]
+
+
+class Quick(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.stem, width = nn.Conv2d(3, 24, 2), 24
+        for i, out in enumerate((64, 256, 256), 1):
+            group = nn.Module()
+            for k in (1, 2):
+                setattr(group, f"conv{k}", nn.Conv2d(width, out, 3, padding=1, bias=False))
+                setattr(group, f"norm{k}", nn.BatchNorm2d(out, momentum=0.4, affine=False))
+                setattr(group, f"shift{k}", Shift(out))
+                width = out
+            setattr(self, f"group{i}", group)
+        self.fc = nn.Linear(256, classes, bias=False)
+
+    def forward(self, x):
+        act, pool = nn.functional.gelu, nn.functional.max_pool2d
+        x = act(self.stem(x))
+        for g in (self.group1, self.group2, self.group3):
+            x = act(g.shift1(g.norm1(pool(g.conv1(x), 2))))
+            x = act(g.shift2(g.norm2(g.conv2(x))))
+        return self.fc(pool(x, 3).flatten(1)) / 9
+
+
 def cases():
     """Settings, model, shape of the inputs, in training mode?, does it draw weights as ours does?"""
     images = torchvision.models
@@ -147,6 +179,7 @@ def cases():
            lambda: vit(10, 32, 16, 768, 12, 12), (1, 3, 32, 32), True, True)
     gpt = {"vocab": 65, "context": 24, "layers": 2, "heads": 4, "width": 48}
     yield {"kind": "gpt", **gpt}, lambda: Gpt(**gpt), (2, 24), True, False
+    yield {"kind": "quick", "classes": 10}, lambda: Quick(10), (8, 3, 32, 32), True, False
 
 
 def golden(settings, make, shape, train, same_draw):
