@@ -8,10 +8,10 @@ from running import (Folder, epoch_results, lockstep, losses, record, rows,
 
 
 class Resume(unittest.TestCase):
-    def interrupted(self, number, code):
+    def interrupted(self, number, code, *more):
         with Folder() as folder:
             whole, cut = folder.path / "whole", folder.path / "cut"
-            settings = ["--set", "train.epochs=60"]
+            settings = ["--set", "train.epochs=60", *more]
             lockstep("train", folder.recipe, "--out", whole, *settings)
             process = start("train", folder.recipe, "--out", cut, *settings)
             wait_for_steps(cut, 40, process)
@@ -31,6 +31,9 @@ class Resume(unittest.TestCase):
 
     def test_sigterm_leaves_a_checkpoint_and_143(self):
         self.interrupted(signal.SIGTERM, 143)
+
+    def test_an_average_of_the_weights_goes_on(self):
+        self.interrupted(signal.SIGTERM, 143, "--set", "optim.lookahead_steps=5")
 
     def test_more_epochs_can_be_asked_for_afterwards(self):
         with Folder() as folder:
