@@ -117,7 +117,8 @@ Shifted shifted(const at::Tensor& x0, const at::Tensor& b0, const at::Tensor& g,
                        .affine(false)
                        .momentum(0.4)
                        .eps(1e-12));
-  norm->to(option.device(), ours ? at::kFloat : at::kDouble);
+  norm->to(option.device());
+  if (!ours) norm->to(at::kDouble);
   const at::Tensor x = image(x0).requires_grad_();
   const at::Tensor b =
       b0.to(option.dtype(ours ? at::kFloat : at::kDouble)).requires_grad_();
