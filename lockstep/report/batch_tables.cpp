@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lockstep/report/cells.h"
+
 namespace lockstep {
 namespace {
 
-Cell number(double value) {
-  return std::isfinite(value) ? Cell(value) : Cell();
-}
-Cell number(const std::optional<double>& value) {
-  return value ? number(*value) : Cell();
+Cell cell(const std::optional<double>& value) {
+  return value ? lockstep::cell(*value) : Cell();
 }
 
 // Short runs in seconds, long ones in minutes, the same in the whole table.
@@ -100,13 +99,13 @@ Table batch_rows(std::span<const BatchComparison> comparisons) {
   Table table{.verb = "batch", .columns = row_columns(time_unit(comparisons))};
   for (const BatchComparison& c : comparisons)
     for (const BatchRow& r : c.rows)
-      table.add({c.arm, c.ranks, r.batch, number(r.lr),
+      table.add({c.arm, c.ranks, r.batch, cell(r.lr),
                  static_cast<std::int64_t>(r.num_runs), r.best_accuracy,
-                 r.information.final_nats, number(r.information.time_s),
-                 r.information.rate, number(r.information.rate_se),
-                 number(r.plain_time_s), number(r.plain_steps),
-                 number(r.step_s), number(r.efficiency), number(r.goodput),
-                 picked_by(c, r.batch), r.note});
+                 r.information.final_nats, cell(r.information.time_s),
+                 r.information.rate, cell(r.information.rate_se),
+                 cell(r.plain_time_s), cell(r.plain_steps), cell(r.step_s),
+                 cell(r.efficiency), cell(r.goodput), picked_by(c, r.batch),
+                 r.note});
   drop_arm(table, comparisons);
   return table;
 }
@@ -129,9 +128,8 @@ Table batch_choices(std::span<const BatchComparison> comparisons) {
           {.name = "reason"}}};
   for (const BatchComparison& c : comparisons)
     for (const Pick& p : c.picks)
-      table.add({c.arm, c.ranks, p.criterion, number(p.batch), number(p.exact),
-                 number(p.low), number(p.high), number(p.extra_time),
-                 p.reason});
+      table.add({c.arm, c.ranks, p.criterion, cell(p.batch), cell(p.exact),
+                 cell(p.low), cell(p.high), cell(p.extra_time), p.reason});
   drop_arm(table, comparisons);
   return table;
 }
@@ -149,7 +147,7 @@ Table batch_curve(std::span<const BatchComparison> comparisons) {
   for (const BatchComparison& c : comparisons)
     for (const TargetChoice& t : c.curve)
       table.add({c.arm, c.ranks, t.delta,
-                 t.batch ? Cell(t.target_nats) : Cell(), number(t.batch)});
+                 t.batch ? Cell(t.target_nats) : Cell(), cell(t.batch)});
   drop_arm(table, comparisons);
   return table;
 }
@@ -204,7 +202,7 @@ Table batch_sensitivity(std::span<const Sensitivity> rows) {
                   {.name = "gaussian_nats", .show = scaled(1, 3)},
                   {.name = "note"}}};
   for (const Sensitivity& s : rows) {
-    const auto known = [&](double v) { return s.known ? number(v) : Cell(); };
+    const auto known = [&](double v) { return s.known ? cell(v) : Cell(); };
     table.add({s.setting, s.outcome, static_cast<std::int64_t>(s.num_runs),
                known(s.nats), known(s.share), known(s.test.p_value),
                known(s.test.null_mean), known(s.test.null_sd),

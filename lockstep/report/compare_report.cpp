@@ -11,6 +11,7 @@
 #include "lockstep/analyse/study_runs.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/units.h"
+#include "lockstep/report/cells.h"
 
 namespace lockstep {
 namespace {
@@ -70,8 +71,6 @@ Column share_column(const char* name, const char* title) {
       .unit = "(% of a step)",
       .show = [](const Cell& cell) { return percent(std::get<double>(cell)); }};
 }
-
-Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 }  // namespace
 

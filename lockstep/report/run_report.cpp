@@ -10,6 +10,7 @@
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/advice_line.h"
+#include "lockstep/report/cells.h"
 #include "lockstep/store/run_folder.h"
 #include "lockstep/store/samples_csv.h"
 
@@ -33,11 +34,8 @@ constexpr std::array kPieces = {
 };
 
 Cell cell(const Json& object, const char* field) {
-  const double value = number_in(object, field);
-  return std::isfinite(value) ? Cell(value) : Cell();
+  return lockstep::cell(number_in(object, field));
 }
-
-Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 const Json& setting(const RunRecord& record, const char* section,
                     const char* field) {

@@ -7,12 +7,11 @@
 #include "lockstep/core/error.h"
 #include "lockstep/core/units.h"
 #include "lockstep/hardware/presets.h"
+#include "lockstep/report/cells.h"
 #include "lockstep/report/study_tables.h"
 
 namespace lockstep {
 namespace {
-
-Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 struct Peak {
   double bytes_per_s = std::nan("");

@@ -7,11 +7,10 @@
 
 #include "lockstep/core/units.h"
 #include "lockstep/predict/verdict.h"
+#include "lockstep/report/cells.h"
 
 namespace lockstep {
 namespace {
-
-Cell cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 Column ms(const char* name, const char* title) {
   return {.name = name, .title = title, .unit = "(ms)", .show = scaled(1e3, 3)};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lockstep/core/units.h"
+#include "lockstep/report/cells.h"
 
 namespace lockstep {
 namespace {
@@ -22,10 +23,6 @@ Cell cell(const Json& value) {
 Cell at(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) ? cell(object[name])
                                                      : Cell{};
-}
-
-Cell finite(double value) {
-  return std::isfinite(value) ? Cell(value) : Cell{};
 }
 
 std::vector<Column> point_columns() {
@@ -118,8 +115,8 @@ Table dry_run_table(std::span<const DryPoint> points) {
     const PointForecast& f = p.forecast;
     for (Cell c : std::vector<Cell>{
              std::string(word(p.point.mode)), std::int64_t{p.runs},
-             finite(f.step_s), f.memory_known ? finite(f.memory_bytes) : Cell{},
-             p.runs > 0 ? finite(p.seconds) : Cell{}, f.from, p.point.why})
+             cell(f.step_s), f.memory_known ? cell(f.memory_bytes) : Cell{},
+             p.runs > 0 ? cell(p.seconds) : Cell{}, f.from, p.point.why})
       row.push_back(std::move(c));
     table.add(std::move(row));
   }
