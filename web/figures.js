@@ -333,7 +333,7 @@ const Figures = (() => {
   function bestBatch(doc, field, title, unit, caption) {
     const rows = (doc.batch && doc.batch.devices) || [];
     if (rows.length < 2) return null;
-    const x = rising(rows.map((r) => r.ranks)), last = rows[rows.length - 1];
+    const x = rising(rows.map((r) => r.ranks)), last = rows[rows.length - 1], doublings = Array.from({ length: 24 }, (_, i) => 2 ** i);
     const traces = [...groups(rows, (r) => r.arm || "predicted")].flatMap(([name, line], i) => {
       const at = line.map((r) => r.ranks);
       const band = field === "global_batch" ? [{ type: "scatter", mode: "lines", x: at.concat(at.slice().reverse()), fill: "toself", fillcolor: soft(i, 0.15), line: { width: 0 },
@@ -343,7 +343,7 @@ const Figures = (() => {
     });
     if (field === "speedup") traces.push({ type: "scatter", mode: "lines", name: "ideal", x, y: x, line: { color: colour(6), width: 1, dash: "dot" }, hoverinfo: "skip" });
     return { title, caption, alt: `${title} for ${x[0]} to ${devices(x[x.length - 1])}, predicted. On ${devices(last.ranks)}: batch ${last.global_batch}, ${last.speedup.toFixed(1)} times the goodput of one.`,
-      traces, layout: { xaxis: { type: "log", title: { text: "devices" }, tickmode: "array", tickvals: x, ticktext: x.map(String) }, yaxis: { type: "log", title: { text: unit }, dtick: "D2" } } };
+      traces, layout: { xaxis: { type: "log", title: { text: "devices" }, tickmode: "array", tickvals: x, ticktext: x.map(String) }, yaxis: { type: "log", title: { text: unit }, tickmode: "array", tickvals: doublings, ticktext: doublings.map(String) } } };
   }
 
   // Everything, by section.

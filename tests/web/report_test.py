@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from chrome import Chrome  # noqa: E402
 from made_runs import made_run, made_study  # noqa: E402
-from program import lockstep  # noqa: E402
+from program import ROOT, lockstep  # noqa: E402
 
 # Where to leave pictures for people to look at.
 SHOTS = os.environ.get("LOCKSTEP_SHOTS")
@@ -174,6 +174,26 @@ class Page(unittest.TestCase):
         least = min(r["median_step_s"] for r in self.document["rows"] if r["model"] == "conv1d")
         self.assertAlmostEqual(float(first) / least, 1, 4)
         Page.opened = None  # the next one begins anew
+
+
+class BatchStudy(unittest.TestCase):
+    def test_which_batch_is_answered_and_its_growth_with_devices_drawn(self):
+        with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
+            page, document = page_of(pathlib.Path(folder), ROOT / "results/study_batch_resnet18_1xh200_2026-11")
+            chrome.open(page.as_uri())
+            self.assertEqual(chrome.complaints(), [])
+            said = chrome.evaluate("document.getElementById('batch').textContent")
+            for answer in document["batch"]["answer"]:
+                self.assertIn(answer, said)
+            drawn = chrome.evaluate(
+                "[...document.querySelectorAll('.plot')].filter(p => p.getAttribute('aria-label').startsWith('Best batch'))"
+                ".flatMap(p => p.data.filter(t => t.mode === 'lines+markers').map(t => [t.x, t.y]))")
+            wanted = {(r["ranks"], r["global_batch"]) for r in document["batch"]["devices"]}
+            self.assertEqual({(x, y) for xs, ys in drawn for x, y in zip(xs, ys)}, wanted)
+            # Runs by what varies; the folder's name stays in the JSON.
+            runs = chrome.evaluate("document.getElementById('runs').textContent")
+            self.assertIn("batch=64, lr_rule=linear", runs)
+            self.assertNotIn(document["rows"][0]["run"], runs)
 
 
 class OddInput(unittest.TestCase):
