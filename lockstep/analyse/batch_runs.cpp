@@ -119,7 +119,7 @@ std::int64_t shared(const std::vector<Stored>& runs, const char* what,
 
 // Settings by name, without those the comparison is about and those that
 // cannot change what is learned.
-std::map<std::string, std::string> other_settings(RunConfig config) {
+std::map<std::string, std::string> other_settings(const RunConfig& config) {
   static const std::set<std::string> kSections = {"batch", "comm", "store",
                                                   "measure"};
   static const std::set<std::string> kFields = {"train.seed", "optim.lr",

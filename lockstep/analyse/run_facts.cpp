@@ -26,7 +26,7 @@ const Json& part(const Json& object, const char* field) {
 
 // Models of the `variable` family differ by their size alone.
 std::string name_of(const Json& model) {
-  const std::string kind = text_in(model, "kind");
+  std::string kind = text_in(model, "kind");
   if (kind != "variable") return kind;
   ModelConfig config{.kind = ModelKind::variable};
   config.variable_params = whole_in(model, "variable_params");

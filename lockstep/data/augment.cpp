@@ -69,7 +69,8 @@ Word blend(Pair top, Pair low, std::int64_t x, std::int64_t y) {
   const auto gy = static_cast<std::uint16_t>(256 - fy);
   const Pair column = (top * gy + low * fy + 128) >> 8;
   const Pair weighted = column * Pair{gx, gx, gx, gx, fx, fx, fx, fx};
-  const Pair right = __builtin_shuffle(weighted, Pair{4, 5, 6, 7, 4, 5, 6, 7});
+  const Pair right =
+      __builtin_shufflevector(weighted, weighted, 4, 5, 6, 7, 4, 5, 6, 7);
   const Pair sum = (weighted + right + 128) >> 8;
   const PairBytes bytes = __builtin_convertvector(sum, PairBytes);
   Word word;

@@ -27,6 +27,11 @@ std::vector<std::int64_t> equal_batches(std::size_t samples,
   return sizes;
 }
 
+Share in_batches(std::vector<std::int64_t> order, std::int64_t batch) {
+  std::vector<std::int64_t> sizes = equal_batches(order.size(), batch);
+  return {std::move(order), std::move(sizes)};
+}
+
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) n *= size;
@@ -200,8 +205,7 @@ struct Loader::State {
 
 Loader::Loader(const Dataset& dataset, std::vector<std::int64_t> order,
                LoaderOptions options)
-    : Loader(dataset, Share{order, equal_batches(order.size(), options.batch)},
-             options) {}
+    : Loader(dataset, in_batches(std::move(order), options.batch), options) {}
 
 Loader::Loader(const Dataset& dataset, Share share, LoaderOptions options)
     : state_(std::make_unique<State>(dataset, std::move(share), options)) {

@@ -60,7 +60,8 @@ std::vector<float> spoken(std::int64_t digit, std::uint64_t seed) {
   Random random(seed);
   const double length = 3000 + 6000 * random.unit();
   const double loud = 0.2 + 0.6 * random.unit();
-  const double low = 300 + 60 * static_cast<double>(digit / 3);
+  const std::int64_t row = digit / 3;
+  const double low = 300 + 60 * static_cast<double>(row);
   const double high = 900 + 150 * static_cast<double>(digit % 3) +
                       40 * static_cast<double>(digit);
   std::vector<float> sound =

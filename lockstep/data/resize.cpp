@@ -46,10 +46,10 @@ Taps make_taps(std::int64_t from, std::int64_t to) {
   taps.weights.assign(static_cast<std::size_t>(to * taps.most), 0);
   for (std::int64_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const auto begin =
-        static_cast<std::int64_t>(std::max(centre - reach + 0.5, 0.0));
-    const auto end =
-        std::min(static_cast<std::int64_t>(centre + reach + 0.5), from);
+    const auto begin = static_cast<std::int64_t>(
+        std::floor(std::max(centre - reach + 0.5, 0.0)));
+    const auto end = std::min(
+        static_cast<std::int64_t>(std::floor(centre + reach + 0.5)), from);
     add_taps(taps, begin, end, centre, reach);
   }
   return taps;

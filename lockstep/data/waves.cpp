@@ -50,10 +50,12 @@ std::vector<float> class_waves(const std::vector<std::int64_t>& input,
         turn * cycles(random, height, false) / static_cast<double>(height);
     const double phase = turn * random.unit();
     float* plane = out.data() + wave % channels * height * width;
-    for (std::int64_t i = 0; i < height * width; ++i)
-      plane[i] += static_cast<float>(
-          std::sin(across * static_cast<double>(i % width) +
-                   down * static_cast<double>(i / width) + phase));
+    for (std::int64_t i = 0; i < height * width; ++i) {
+      const std::int64_t y = i / width, x = i % width;
+      plane[i] +=
+          static_cast<float>(std::sin(across * static_cast<double>(x) +
+                                      down * static_cast<double>(y) + phase));
+    }
   }
   standardise(out);
   return out;

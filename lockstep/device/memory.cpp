@@ -120,7 +120,8 @@ void use_huge_pages(void* begin, std::size_t bytes) {
   const std::uintptr_t first = (from + kHugePage - 1) / kHugePage * kHugePage;
   const std::uintptr_t end = (from + bytes) / kHugePage * kHugePage;
   if (end > first)
-    madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+    madvise(static_cast<char*>(begin) + (first - from), end - first,
+            MADV_HUGEPAGE);
 }
 
 }  // namespace lockstep

@@ -18,8 +18,8 @@ Model make_quick(const ModelConfig& config);
 
 // A module whose forward() takes and gives one tensor.
 template <class Module>
-Model as_model(std::shared_ptr<Module> module) {
-  return {module, [module](at::Tensor x) { return module->forward(x); }};
+Model as_model(const std::shared_ptr<Module>& module) {
+  return {module, [module](const at::Tensor& x) { return module->forward(x); }};
 }
 
 }  // namespace lockstep

@@ -39,7 +39,7 @@ Sequential make_shortcut(const BlockSize& s) {
 }
 
 struct Block final : torch::nn::Module {
-  Block(const BlockSize& s, Sequential shortcut) : downsample(shortcut) {
+  Block(const BlockSize& s, const Sequential& shortcut) : downsample(shortcut) {
     if (s.bottleneck) {
       add(conv(s.in, s.planes, 1, 1), s.planes);
       add(conv(s.planes, s.planes, 3, s.stride), s.planes);

@@ -157,7 +157,7 @@ struct Vit final : torch::nn::Module {
 };
 
 // Normal values of this deviation, none beyond -2 or 2.
-void trunc_normal_(at::Tensor weight, double deviation) {
+void trunc_normal_(const at::Tensor& weight, double deviation) {
   const torch::NoGradGuard no_grad;
   const double bound = std::erf(2 / deviation / std::sqrt(2.0));
   weight.uniform_(-bound, bound).erfinv_().mul_(deviation * std::sqrt(2.0));

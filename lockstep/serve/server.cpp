@@ -47,8 +47,8 @@ void refuse(httplib::Response& response, int status, const char* why) {
 
 // As it is. httplib would compress what it is simply given, with Brotli at its
 // slowest: ten seconds for Plotly, for each viewer, beside a training.
-void send(httplib::Response& response, std::shared_ptr<const std::string> text,
-          const char* type) {
+void send(httplib::Response& response,
+          const std::shared_ptr<const std::string>& text, const char* type) {
   response.set_content_provider(
       text->size(), type,
       [text](std::size_t offset, std::size_t length, httplib::DataSink& sink) {

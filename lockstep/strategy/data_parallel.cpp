@@ -196,7 +196,7 @@ class DataParallel final : public Strategy {
   at::Tensor loss_grads(const Pass& pass, const at::Tensor& all,
                         const StepInput& input, StepOutcome& outcome) {
     if (!root()) return {};
-    const at::Tensor logits = all.requires_grad_();
+    const at::Tensor& logits = all.requires_grad_();
     const double samples = static_cast<double>(pass.samples);
     const at::Tensor loss = loss_of(logits, pass.batch.targets,
                                     context_.config.train.label_smoothing);

@@ -61,7 +61,7 @@ GradHook make_powersgd_hook(const HookContext& context);
 
 // The functions of an object that lives as long as they do.
 template <class Hook>
-GradHook as_grad_hook(std::shared_ptr<Hook> hook) {
+GradHook as_grad_hook(const std::shared_ptr<Hook>& hook) {
   return {.start = [hook](std::size_t bucket) { hook->start(bucket); },
           .finish = [hook] { hook->finish(); },
           .save = [hook] { return hook->save(); },
