@@ -134,20 +134,53 @@ std::map<std::string, std::string> other_settings(const RunConfig& config) {
   return out;
 }
 
-// For each run, the settings in which not all runs agree.
-std::vector<std::string> arms(const std::vector<Stored>& runs) {
+using Settings = std::map<std::string, std::string>;
+
+std::string label_of(const Settings& run, const std::vector<std::string>& by) {
+  std::string label;
+  for (const std::string& name : by)
+    label += (label.empty() ? "" : " ") + name + "=" + run.at(name);
+  return label;
+}
+
+std::size_t told_apart(const std::vector<Settings>& runs,
+                       const std::vector<std::string>& by) {
+  std::set<std::string> labels;
+  for (const Settings& run : runs) labels.insert(label_of(run, by));
+  return labels.size();
+}
+
+// Another optimiser brings half a dozen settings of its own: beyond three,
+// those that tell no arm apart go, the ones people choose by last.
+void shorten(const std::vector<Settings>& runs, std::vector<std::string>& by) {
+  static const std::set<std::string> kLast = {"optim.kind", "optim.lr_rule",
+                                              "optim.warmup_epochs"};
+  const std::size_t all = told_apart(runs, by);
+  for (const bool last : {false, true})
+    for (std::size_t i = 0; i < by.size() && by.size() > 3;) {
+      std::vector<std::string> fewer = by;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (kLast.contains(by[i]) == last && told_apart(runs, fewer) == all)
+        by = std::move(fewer);
+      else
+        ++i;
+    }
+}
+
+// For each run, settings in which not all runs agree: enough to tell which.
+std::vector<std::string> arms(const std::vector<Stored>& stored) {
+  std::vector<Settings> runs;
   std::map<std::string, std::set<std::string>> seen;
-  for (const Stored& run : runs)
-    for (const auto& [name, value] : other_settings(run.config))
-      seen[name].insert(value);
-  std::vector<std::string> out;
-  for (const Stored& run : runs) {
-    std::string arm;
-    for (const auto& [name, value] : other_settings(run.config))
-      if (seen[name].size() > 1)
-        arm += (arm.empty() ? "" : " ") + name + "=" + value;
-    out.push_back(arm);
+  for (const Stored& run : stored) {
+    runs.push_back(other_settings(run.config));
+    for (const auto& [name, value] : runs.back()) seen[name].insert(value);
   }
+  std::vector<std::string> by;
+  for (const auto& [name, values] : seen)
+    if (values.size() > 1) by.push_back(name);
+  shorten(runs, by);
+  std::vector<std::string> out;
+  for (const Settings& run : runs) out.push_back(label_of(run, by));
   return out;
 }
 

@@ -24,6 +24,7 @@ struct Plan {
   std::string name;
   std::int64_t batch = 32, seed = 0;
   double best = 0.9, lr = 0.1, warmup_epochs = 0;
+  OptimKind optim = OptimKind::sgd;
   std::int64_t epochs = 10, diverges_at = -1;
   bool done = true;
   double information_share = 0;  // of Fano's; 0: not recorded
@@ -36,6 +37,10 @@ class Study {
     config.batch.global = p.batch;
     config.optim.lr = p.lr;
     config.optim.warmup_epochs = p.warmup_epochs;
+    config.optim.kind = p.optim;
+    if (p.optim == OptimKind::lamb)
+      config.optim.eps = 1e-6, config.optim.beta2 = 0.99,
+      config.optim.weight_decay = 0.01;
     config.train.seed = p.seed;
     config.model.classes = 10;
     RunFolder folder = RunFolder::create(path() / "runs" / p.name, config, {});
@@ -196,6 +201,32 @@ TEST(BatchRuns, ArmsAreComparedApart) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_THAT(found[0].arm, HasSubstr("optim.warmup_epochs=0"));
   EXPECT_THAT(found[1].arm, HasSubstr("optim.warmup_epochs=5"));
+}
+
+TEST(BatchRuns, AnArmIsNamedByWhatPeopleChooseIt) {
+  const Study study;
+  for (const OptimKind kind : {OptimKind::sgd, OptimKind::lamb})
+    for (const std::int64_t batch : {32, 64})
+      study.add({.name = std::to_string(batch) +
+                         (kind == OptimKind::sgd ? "_sgd" : "_lamb"),
+                 .batch = batch,
+                 .optim = kind});
+  const auto found = compare_batch_sizes(study.read(), {});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].arm, HasSubstr("optim.kind=\"lamb\""));
+  EXPECT_EQ(std::ranges::count(found[0].arm, '='), 3);
+}
+
+TEST(BatchRuns, AnArmWithOneSizeIsLeftOutAndNamed) {
+  const Study study;
+  study.add({.name = "a", .batch = 32});
+  study.add({.name = "b", .batch = 64});
+  study.add({.name = "c", .batch = 64, .warmup_epochs = 5});
+  const auto found = compare_batch_sizes(study.read(), {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].notes,
+              Contains(HasSubstr("left out, batch 64 alone on 1 device(s): "
+                                 "optim.warmup_epochs=5")));
 }
 
 TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {

@@ -49,7 +49,9 @@ Grads plain(const ModelConfig& config, const at::Tensor& x, const at::Tensor& y,
   const Model model = seeded(config);
   const auto place = bf16 ? at::TensorOptions(at::kCUDA).dtype(at::kFloat)
                           : at::TensorOptions(at::kCPU).dtype(at::kDouble);
-  model.module->to(place.device(), place.dtype().toScalarType());
+  // With a type, it would turn BatchNorm's counter into a fraction too.
+  model.module->to(place.device());
+  if (!bf16) model.module->to(at::kDouble);
   at::Tensor logits;
   {
     const std::optional<Autocast> cast =
