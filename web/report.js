@@ -30,8 +30,9 @@
     const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));
     $("notes").hidden = !doc.notes.length;
     list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));
-    $("batch").hidden = !doc.batch;
-    if (doc.batch) list("batch", [...doc.batch.answer, doc.batch.pointer]);
+    // A profile's "batch" is a number.
+    $("batch").hidden = !doc.batch?.answer;
+    if (doc.batch?.answer) list("batch", [...doc.batch.answer, doc.batch.pointer]);
     list("machine", doc.machines.length ? doc.machines : ["not recorded"]);
     $("reproduce").querySelector("pre").textContent = doc.commands.join("\n") || "The runs do not say how they were started.";
     $("made").textContent = `Made ${doc.made_utc} by lockstep ${doc.version} from ${doc.rows.length} ${doc.rows_title ? "rows" : "runs"}.`;
@@ -91,7 +92,7 @@
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
       ["seed_faults", "Faults of the seed: do not read its figures without them"],
       ["claims", "What the seed claimed, and what was measured"]];
-    const batch = doc.batch ? [["devices", "The best batch by goodput on more devices, predicted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
+    const batch = doc.batch?.answer ? [["devices", "The best batch by goodput on more devices, predicted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
     for (const [key, caption] of batch) { doc["batch_" + key] = doc.batch[key] || []; parts.unshift(["batch_" + key, caption]); }
     const some = parts.filter(([key]) => doc[key] && doc[key].length);
     $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),
