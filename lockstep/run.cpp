@@ -5,31 +5,13 @@
 
 #include <optional>
 
-#include "lockstep/comm/agree.h"
 #include "lockstep/plan/work_plan.h"
-#include "lockstep/train/checkpoint.h"
 #include "lockstep/train/emulate.h"
 #include "lockstep/train/prepare.h"
+#include "lockstep/train/restore.h"
 #include "lockstep/train/trainer.h"
 
 namespace lockstep {
-namespace {
-
-// Goes on where the folder's last checkpoint left off, or starts anew when the
-// run was cut off before the first one. Every rank reads it.
-void restore(Session& session, const std::filesystem::path& path) {
-  const std::filesystem::path from = RunFolder::open(path).checkpoints();
-  if (has_checkpoint(from))
-    load_checkpoint(from, identity_of(session.config), *session.model.module,
-                    state_of(session, {}));
-  if (agree(session.group, session.at.step) != session.at.step)
-    throw Error(Fault::store, from.string(), "is not the same on every rank",
-                "all ranks must see the run's folder");
-  if (session.folder != nullptr)
-    session.folder->rewind(session.at.step, session.at.epoch);
-}
-
-}  // namespace
 
 RunRecord run(const RunConfig& asked, const RunOptions& options, Group& group) {
   // What to train on, and with what.
