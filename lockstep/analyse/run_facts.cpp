@@ -170,8 +170,9 @@ void take_batch(RunFacts& f) {
   if (f.batch_changes)
     f.notes.push_back(fmt::format("its batch changes as it trains: {} to {}",
                                   batch(least), batch(most)));
-  else if (batch(least) != f.global_batch)
-    f.global_batch = batch(least), f.per_rank = batch(least) / f.ranks;
+  else if (f.global_batch > 0 && batch(least) != f.global_batch)
+    f.per_rank = f.per_rank * batch(least) / f.global_batch,
+    f.global_batch = batch(least);
 }
 
 void take_epochs(RunFacts& f) {

@@ -204,23 +204,14 @@ void finish(const BatchRuns& all, const Arm& arm,
 
 using Arms = std::map<std::string, std::map<std::int64_t, RunsBySize>>;
 
-// An arm with one size has nothing to choose from: it is left out and named
-// where another can be judged.
-std::vector<std::string> drop_single_sizes(Arms& arms) {
-  std::vector<std::string> notes;
+// An arm with one size has nothing to choose from: it is left out where another
+// can be judged.
+void drop_single_sizes(Arms& arms) {
   Arms kept;
   for (const auto& [name, by_ranks] : arms)
-    for (const auto& [ranks, sizes] : by_ranks) {
-      if (sizes.size() > 1)
-        kept[name][ranks] = sizes;
-      else
-        notes.push_back(
-            fmt::format("left out, batch {} alone on {} device(s): {}",
-                        sizes.begin()->first, ranks, name));
-    }
-  if (kept.empty()) return {};
-  arms = std::move(kept);
-  return notes;
+    for (const auto& [ranks, sizes] : by_ranks)
+      if (sizes.size() > 1) kept[name][ranks] = sizes;
+  if (!kept.empty()) arms = std::move(kept);
 }
 
 }  // namespace
@@ -233,9 +224,9 @@ std::vector<BatchComparison> compare_batch_sizes(
   for (const BatchRun& run : runs.runs)
     arms[run.arm][run.ranks][run.batch][std::isfinite(run.lr) ? run.lr : 0]
         .push_back(&run);
+  drop_single_sizes(arms);
   const CriterionOptions by = criterion_options(runs, options);
   std::vector<BatchComparison> out;
-  const std::vector<std::string> alone = drop_single_sizes(arms);
   for (const auto& [name, by_ranks] : arms) {
     std::vector<Draft> drafts;
     for (const auto& [ranks, sizes] : by_ranks)
@@ -245,7 +236,6 @@ std::vector<BatchComparison> compare_batch_sizes(
     finish(runs, arm, options);
     for (Draft& d : drafts) out.push_back(std::move(d.c));
   }
-  out.front().notes.insert(out.front().notes.end(), alone.begin(), alone.end());
   return out;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What LARS and LAMB must know of a whole tensor before they change it: squares
 // summed in double, by each thread over its elements, by each block over its
-// threads, by one block over a tensor's chunks, always in the same order. The
-// formulas are those of kernels/trust.h.
+// threads, by one block over a tensor's chunks, always in the same order.
 #include "lockstep/cuda/update.cuh"
+#include "lockstep/kernels/trust.h"
 
 namespace lockstep {
 namespace {
@@ -50,26 +50,25 @@ struct LambMoments {
   }
 };
 
-// As std::min, which lets a NaN through.
-__device__ double at_most_1(double x) { return 1.0 < x ? 1.0 : x; }
+__device__ TrustRule trust_rule(const UpdateNumbers& n) {
+  return {n.trust_coefficient, n.trust_clip};
+}
 
 struct LarsTrust {
   __device__ static double of(const UpdateNumbers& n, const UpdateRates& r,
                               double weight_decay, double2 norms) {
-    const double values = norms.x, gradient = norms.y * r.grad_scale;
-    if (values == 0 || gradient == 0) return 1;
-    const double trust = n.trust_coefficient * values /
-                         (gradient + weight_decay * values + n.eps);
-    return n.trust_clip ? at_most_1(trust / r.lr) : trust;
+    return lars_trust(trust_rule(n), {.values = norms.x,
+                                      .gradient = norms.y * r.grad_scale,
+                                      .weight_decay = weight_decay,
+                                      .eps = n.eps,
+                                      .lr = r.lr});
   }
 };
 
 struct LambTrust {
   __device__ static double of(const UpdateNumbers& n, const UpdateRates&,
                               double, double2 norms) {
-    if (norms.x == 0 || norms.y == 0) return 1;
-    const double trust = norms.x / norms.y;
-    return n.trust_clip ? at_most_1(trust) : trust;
+    return lamb_trust(trust_rule(n), norms.x, norms.y);
   }
 };
 

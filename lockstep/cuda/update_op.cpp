@@ -155,25 +155,27 @@ void GpuUpdates::adam(const UpdateArgs& args) {
 }
 
 void GpuUpdates::lars(const UpdateArgs& args) {
-  const Tables& tables = tables_of(args);
-  const Trust trust = trust_of(args, tables.chunks, tables.of_runs);
-  UpdatePointers p = pointers(args, tables.chunks);
-  const cudaStream_t stream = stream_of(args.values);
-  launch_lars_trust(p, numbers(args), trust.pointers, stream);
-  p.trust = trust.pointers.trust;
-  launch_sgd(p, numbers(args), stream);
+  adapted(args, launch_lars_trust, launch_sgd);
   cuda_check(cudaGetLastError(), "lars update");
 }
 
 void GpuUpdates::lamb(const UpdateArgs& args) {
+  adapted(args, launch_lamb_trust, launch_lamb_apply);
+  cuda_check(cudaGetLastError(), "lamb update");
+}
+
+// Factors of all tensors first, then the step that they scale.
+template <class LaunchTrust, class LaunchStep>
+void GpuUpdates::adapted(const UpdateArgs& args, LaunchTrust launch_trust,
+                         LaunchStep launch_step) {
   const Tables& tables = tables_of(args);
   const Trust trust = trust_of(args, tables.chunks, tables.of_runs);
   UpdatePointers p = pointers(args, tables.chunks);
+  const UpdateNumbers n = numbers(args);
   const cudaStream_t stream = stream_of(args.values);
-  launch_lamb_trust(p, numbers(args), trust.pointers, stream);
+  launch_trust(p, n, trust.pointers, stream);
   p.trust = trust.pointers.trust;
-  launch_lamb_apply(p, numbers(args), stream);
-  cuda_check(cudaGetLastError(), "lamb update");
+  launch_step(p, n, stream);
 }
 
 void GpuUpdates::put_rates(const UpdateArgs& args) {

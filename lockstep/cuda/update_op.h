@@ -29,6 +29,9 @@ class GpuUpdates {
     at::Tensor of_runs;  // [runs, 2], UpdateChunks
   };
   const Tables& tables_of(const UpdateArgs& args);
+  template <class LaunchTrust, class LaunchStep>
+  void adapted(const UpdateArgs& args, LaunchTrust launch_trust,
+               LaunchStep launch_step);
 
   std::list<Tables> tables_;
 };

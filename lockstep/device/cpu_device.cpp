@@ -76,10 +76,14 @@ SgdRule sgd_rule(const UpdateArgs& args, const UpdateRun& run) {
           .zero_grads = run.zero};
 }
 
+// What a moment that began at zero lacks of its full size after these steps.
+double bias_of(double beta, const UpdateArgs& args) {
+  return 1 - std::pow(beta, static_cast<double>(args.step));
+}
+
 AdamRule adam_rule(const UpdateArgs& args, const UpdateRun& run) {
-  const double step = static_cast<double>(args.step);
-  const double bias1 = 1 - std::pow(args.beta1, step);
-  const double bias2 = 1 - std::pow(args.beta2, step);
+  const double bias1 = bias_of(args.beta1, args);
+  const double bias2 = bias_of(args.beta2, args);
   const double decay = decay_of(args, run);
   return {.step_size = static_cast<float>(args.lr / bias1),
           .inverse_root_bias = static_cast<float>(1 / std::sqrt(bias2)),
@@ -115,11 +119,9 @@ void lars_run(const UpdateArgs& args, const UpdateRun& run) {
 }
 
 LambRule lamb_rule(const UpdateArgs& args, const UpdateRun& run) {
-  const double step = static_cast<double>(args.step);
-  const double bias1 = 1 - std::pow(args.beta1, step);
-  const double bias2 = 1 - std::pow(args.beta2, step);
-  return {.inverse_bias1 = static_cast<float>(1 / bias1),
-          .inverse_root_bias = static_cast<float>(1 / std::sqrt(bias2)),
+  const double root2 = std::sqrt(bias_of(args.beta2, args));
+  return {.inverse_bias1 = static_cast<float>(1 / bias_of(args.beta1, args)),
+          .inverse_root_bias = static_cast<float>(1 / root2),
           .take1 = static_cast<float>(1 - args.beta1),
           .beta2 = static_cast<float>(args.beta2),
           .take2 = static_cast<float>(1 - args.beta2),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LARS (You et al. 2017) and LAMB (You et al. 2020): each tensor's step in
 // proportion to its own norm, so that none runs away in a large batch. Here the
-// factor of a tensor's rate, from norms; cuda/layerwise.cu says the same.
+// factor of a tensor's rate, from norms; constexpr, so a GPU computes it too.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct LarsNorms {
 };
 
 // 1 where either norm is 0.
-inline double lars_trust(const TrustRule& rule, const LarsNorms& n) {
+constexpr double lars_trust(const TrustRule& rule, const LarsNorms& n) {
   if (n.values == 0 || n.gradient == 0) return 1;
   const double trust = rule.coefficient * n.values /
                        (n.gradient + n.weight_decay * n.values + n.eps);
   return rule.clip ? std::min(trust / n.lr, 1.0) : trust;
 }
 
-inline double lamb_trust(const TrustRule& rule, double values, double step) {
+constexpr double lamb_trust(const TrustRule& rule, double values, double step) {
   if (values == 0 || step == 0) return 1;
   return rule.clip ? std::min(values / step, 1.0) : values / step;
 }

@@ -217,16 +217,15 @@ TEST(BatchRuns, AnArmIsNamedByWhatPeopleChooseIt) {
   EXPECT_EQ(std::ranges::count(found[0].arm, '='), 3);
 }
 
-TEST(BatchRuns, AnArmWithOneSizeIsLeftOutAndNamed) {
+TEST(BatchRuns, AnArmWithOneSizeKeepsNoOtherFromItsAnswer) {
   const Study study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   study.add({.name = "c", .batch = 64, .warmup_epochs = 5});
   const auto found = compare_batch_sizes(study.read(), {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].notes,
-              Contains(HasSubstr("left out, batch 64 alone on 1 device(s): "
-                                 "optim.warmup_epochs=5")));
+  EXPECT_THAT(found[0].arm, HasSubstr("optim.warmup_epochs=0"));
+  EXPECT_EQ(found[0].rows.size(), 2u);
 }
 
 TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {

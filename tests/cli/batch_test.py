@@ -93,6 +93,11 @@ class Batch(unittest.TestCase):
         table = lockstep("batch", *asked, "--csv", "--table", "devices").stdout
         self.assertEqual(len(table.splitlines()), 1 + len(every))
 
+    def test_an_arm_with_one_batch_is_left_out_by_name(self):
+        text = lockstep("batch", STUDY).stderr
+        self.assertRegex(text, r"left out, nothing to choose from: batch 1024 alone on 1 "
+                               r'device\(s\), optim.kind="lamb"')
+
     def test_devices_without_a_link_cannot_be_predicted(self):
         done = lockstep("batch", STUDY, "--devices", "1,2")
         self.assertEqual(done.returncode, 2)
