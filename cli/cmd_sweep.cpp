@@ -22,10 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMostJobs = 1024;
+
 struct Asked {
   std::string recipe, out, resume, hardware;
   bool dry_run = false, predict_missing = false;
   double max_minutes = 0;
+  std::int64_t jobs = 1;
   Format format = Format::text;
 };
 
@@ -61,8 +64,9 @@ int dry_run(const Asked& asked) {
   print(dry_run_table(rows), asked.format), std::fflush(stdout);
   const std::string left =
       asked.resume.empty() ? "" : fmt::format(" left of {}", jobs.size());
-  fmt::print(stderr, "{} points{}, about {} (predicted); nothing was run\n",
-             rows.size(), left, format_seconds(total_s));
+  fmt::print(stderr, "{} points{}, about {}{} (predicted); nothing was run\n",
+             rows.size(), left, format_seconds(total_s),
+             asked.jobs > 1 ? " one after the other" : "");
   if (on_gpus > 0 && room_here().gpus == 0)
     fmt::print(stderr, "{} of them need a GPU, there is none here\n", on_gpus);
   return 0;
@@ -84,6 +88,7 @@ std::string command_of(const Asked& asked) {
   if (!asked.out.empty()) out += " --out " + asked.out;
   if (asked.predict_missing) out += " --predict-missing";
   if (!asked.hardware.empty()) out += " --hardware " + asked.hardware;
+  if (asked.jobs > 1) out += fmt::format(" --jobs {}", asked.jobs);
   return out;
 }
 
@@ -105,6 +110,10 @@ int run(const Asked& asked) {
                 "try: lockstep sweep recipes/study_stevens_short.toml");
   if (asked.max_minutes < 0)
     throw Error(Fault::config, "--max-minutes", "is below zero");
+  if (asked.jobs < 1 || asked.jobs > kMostJobs)
+    throw Error(
+        Fault::config, "--jobs",
+        fmt::format("is {}: 1 to {} runs at a time", asked.jobs, kMostJobs));
   if (asked.dry_run) return dry_run(asked);
   if (loaded_torch_version().empty())
     throw Error(Fault::config, "sweep",
@@ -119,6 +128,7 @@ int run(const Asked& asked) {
                      .hardware = asked.hardware,
                      .predict_missing = asked.predict_missing,
                      .max_minutes = asked.max_minutes,
+                     .jobs = static_cast<int>(asked.jobs),
                      .stop = &stop_signal});
   return say_end(asked, folder.path(), end);
 }
@@ -136,6 +146,8 @@ std::function<int()> sweep(Options& options) {
                "time and memory; run nothing");
   options.value("--max-minutes", asked->max_minutes,
                 "stop at the end of a run after so many minutes");
+  options.value("--jobs", asked->jobs,
+                "trainings that run at a time; beside others none is timed");
   options.flag("--predict-missing", asked->predict_missing,
                "predict the points this machine cannot run");
   options.value("--hardware", asked->hardware,

@@ -42,10 +42,15 @@ std::vector<Cell> point_cells(const std::string& id, const Json& axes) {
 std::string status_of(const PointState& p) {
   if (!p.failures.empty()) return p.failures.back().why;
   if (!p.predicted.is_null()) return "predicted";
-  if (!p.settled.is_null() ||
-      (!p.runs.empty() && p.mode != "timed" && p.mode != "emulated"))
-    return p.mode == "correctness" ? "ran, not timed" : "measured";
+  if (!p.runs.empty() &&
+      (!p.settled.is_null() || (p.mode != "timed" && p.mode != "emulated")))
+    return p.runs.back().timed ? "measured" : "ran, not timed";
   return p.runs.empty() ? "queued" : "measuring";
+}
+
+std::string note_of(const PointState& p) {
+  if (!p.failures.empty()) return p.failures.back().message;
+  return !p.runs.empty() && p.runs.back().shared ? kRanBesideOthers : p.why;
 }
 
 struct PointTimes {
@@ -58,7 +63,7 @@ PointTimes times_of(const PointState& p) {
             at(p.settled, "epoch_s")};
   if (!p.predicted.is_null())
     return {at(p.predicted, "step_s"), {}, at(p.predicted, "epoch_s")};
-  if (p.runs.empty() || p.mode == "correctness") return {};
+  if (p.runs.empty() || !p.runs.back().timed) return {};
   return {at(p.runs.back().result, "median_step_s"),
           {},
           at(p.runs.back().result, "epoch_s")};
@@ -146,11 +151,10 @@ Table sweep_table(const StudyState& study) {
     std::vector<Cell> row = point_cells(p.id, p.axes);
     const PointTimes t = times_of(p);
     const Json last = p.runs.empty() ? Json() : p.runs.back().result;
-    for (Cell c : std::vector<Cell>{
-             status_of(p), std::ssize(p.runs), t.step_s, t.half_width,
-             t.epoch_s, at(last, "final_val_accuracy"),
-             at(last, "peak_memory_bytes"),
-             p.failures.empty() ? p.why : p.failures.back().message})
+    for (Cell c : std::vector<Cell>{status_of(p), std::ssize(p.runs), t.step_s,
+                                    t.half_width, t.epoch_s,
+                                    at(last, "final_val_accuracy"),
+                                    at(last, "peak_memory_bytes"), note_of(p)})
       row.push_back(std::move(c));
     table.add(std::move(row));
   }

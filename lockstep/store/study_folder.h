@@ -15,13 +15,16 @@ namespace lockstep {
 // Raised when an event changes its meaning; readers refuse a newer one.
 constexpr int kStudySchema = 1;
 
+// Of a run that shared the machine with others of its sweep.
+constexpr const char* kRanBesideOthers = "ran beside others: not timed";
+
 // One finished run of a point.
 struct PointRun {
   int repeat = 1;
   std::string run;  // relative to the study's folder
   std::string host;
   double seconds = 0;
-  bool timed = false;
+  bool timed = false, shared = false;  // shared: it ran beside others
   Json result = Json::object();
 };
 
@@ -41,8 +44,10 @@ struct PointState {
   std::vector<PointRun> runs = {};
   std::vector<PointFailure> failures = {};
   Json predicted = nullptr, settled = nullptr, verified = nullptr;
-  // A run began and nobody wrote how it ended.
+  // A run began and nobody wrote how it ended; it may have run beside others.
   int open_repeat = 0;
+  bool open_shared = false;
+  bool crowded = false;  // beside others its memory did not suffice
 };
 
 struct StudyState {

@@ -48,6 +48,7 @@ PointRun run_of(const Json& e) {
           .host = e.value("host", ""),
           .seconds = e.value("seconds", 0.0),
           .timed = e.value("timed", false),
+          .shared = e.value("shared", false),
           .result = e.value("result", Json::object())};
 }
 
@@ -66,12 +67,16 @@ void apply(PointState& point, const std::string& kind, const Json& e) {
     point.mode = e.value("mode", ""), point.why = e.value("why", "");
   } else if (kind == "started") {
     point.open_repeat = e.value("repeat", 1);
+    point.open_shared = e.value("shared", false);
+  } else if (kind == "crowded") {
+    point.crowded = true;
+    point.open_repeat = 0, point.open_shared = false;
   } else if (kind == "done") {
     point.runs.push_back(run_of(e));
-    point.open_repeat = 0;
+    point.open_repeat = 0, point.open_shared = false;
   } else if (kind == "failed") {
     point.failures.push_back(failure_of(e));
-    point.open_repeat = 0;
+    point.open_repeat = 0, point.open_shared = false;
   } else if (kind == "predicted") {
     point.predicted = e;
   } else if (kind == "settled") {

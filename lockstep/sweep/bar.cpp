@@ -17,11 +17,13 @@ constexpr double kPeriod_s = 0.5;
 constexpr const char* kClear = "\r\033[K";
 
 std::string place(const SweepBar::Count& c) {
-  return fmt::format("[{}/{} points, {}/{} runs, {} left]", c.points_done,
-                     c.points, c.runs_done, c.runs_done + c.runs_left,
-                     c.runs_left == 0          ? "0 s"
-                     : std::isfinite(c.left_s) ? format_seconds(c.left_s)
-                                               : "?");
+  return fmt::format(
+      "[{}/{} points, {}/{} runs{}, {} left]", c.points_done, c.points,
+      c.runs_done, c.runs_done + c.runs_left,
+      c.running > 1 ? fmt::format(", {} running", c.running) : "",
+      c.runs_left == 0          ? "0 s"
+      : std::isfinite(c.left_s) ? format_seconds(c.left_s)
+                                : "?");
 }
 
 }  // namespace
@@ -32,8 +34,11 @@ SweepBar::~SweepBar() {
   if (terminal_) std::fputs(kClear, stderr);
 }
 
+bool SweepBar::due() const {
+  return terminal_ && now_s() - drawn_s_ >= kPeriod_s;
+}
+
 void SweepBar::draw(const Count& count, const std::string& now) {
-  if (!terminal_ || now_s() - drawn_s_ < kPeriod_s) return;
   drawn_s_ = now_s();
   fmt::print(stderr, "{}{} {}", kClear, place(count), now);
   std::fflush(stderr);

@@ -18,9 +18,12 @@ class SweepBar {
   struct Count {
     std::int64_t points_done = 0, points = 0, runs_done = 0;
     std::int64_t runs_left = 0;  // at the least
-    double left_s = 0;           // NaN: nothing ended yet
+    std::int64_t running = 0;
+    double left_s = 0;  // NaN: nothing ended yet
   };
-  // Redraws the moving line at most twice a second: it must not disturb.
+  // The moving line may be drawn anew: on a terminal, at most twice a second.
+  // It must not disturb.
+  bool due() const;
   void draw(const Count& count, const std::string& now);
   // A line that stays.
   void say(const Count& count, const std::string& text);

@@ -8,12 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
-#include <thread>
+#include <utility>
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
@@ -22,8 +20,6 @@
 namespace lockstep {
 namespace {
 
-constexpr auto kPoll = std::chrono::milliseconds(10);
-constexpr double kTick_s = 0.1;
 // From asking a process to end to ending it.
 constexpr double kGrace_s = 20;
 constexpr int kNoProgram = 127;
@@ -91,54 +87,43 @@ std::string last_words(const std::filesystem::path& log) {
   return out.size() > kMostWords ? out.substr(0, kMostWords) + " …" : out;
 }
 
-// Ends a process step by step: first what it was told, after a while for good.
-class Ending {
- public:
-  explicit Ending(pid_t group) : group_(group) {}
-
-  void ask(int signal) {
-    if (asked_s_ > 0) return;
-    asked_s_ = now_s();
-    ::kill(-group_, signal);
-  }
-  void insist() {
-    if (asked_s_ > 0 && now_s() - asked_s_ > kGrace_s) ::kill(-group_, SIGKILL);
-  }
-
- private:
-  pid_t group_;
-  double asked_s_ = 0;
-};
-
 }  // namespace
 
-ChildEnd run_child(const ChildOrder& order) {
-  const double begin = now_s();
-  const pid_t child = start(order);
-  Ending ending(child);
-  ChildEnd end;
+Child::Child(ChildOrder order)
+    : order_(std::move(order)), begin_s_(now_s()), process_(start(order_)) {}
+
+Child::~Child() {
+  if (process_ == 0) return;
+  ::kill(-process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+}
+
+void Child::ask(int signal) {
+  if (asked_s_ > 0) return;
+  asked_s_ = now_s();
+  ::kill(-process_, signal);
+}
+
+std::optional<ChildEnd> Child::poll() {
+  check(process_ != 0, "a child is not asked again once it ended");
   int status = 0;
-  double ticked = begin;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
-    const double now = now_s();
-    if (now - begin > order.deadline_s && !end.late) {
-      end.late = true;
-      ending.ask(SIGTERM);
+  if (::waitpid(process_, &status, WNOHANG) == 0) {
+    if (now_s() - begin_s_ > order_.deadline_s && !late_) {
+      late_ = true;
+      ask(SIGTERM);
     }
-    if (order.stop != nullptr && *order.stop != 0) ending.ask(*order.stop);
-    ending.insist();
-    if (order.tick && now - ticked > kTick_s) {
-      order.tick();
-      ticked = now;
-    }
-    std::this_thread::sleep_for(kPoll);
+    if (order_.stop != nullptr && *order_.stop != 0) ask(*order_.stop);
+    if (asked_s_ > 0 && now_s() - asked_s_ > kGrace_s)
+      ::kill(-process_, SIGKILL);
+    return std::nullopt;
   }
   // Whoever it left behind in its group.
-  ::kill(-child, SIGKILL);
-  end.seconds = now_s() - begin;
+  ::kill(-std::exchange(process_, 0), SIGKILL);
+  ChildEnd end{.late = late_,
+               .seconds = now_s() - begin_s_,
+               .last_words = last_words(order_.log)};
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  end.last_words = last_words(order.log);
   return end;
 }
 
@@ -150,7 +135,7 @@ std::string why_failed(const ChildEnd& end, bool out_of_memory) {
   };
   if (says("out of memory") || says("can't allocate memory") ||
       says("bad_alloc") || (end.signal == SIGKILL && out_of_memory))
-    return "does not fit";
+    return kDoesNotFit;
   switch (end.exit_code) {
     case 2:
       return "recipe";

@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +16,6 @@ struct ChildOrder {
   double deadline_s = 3600;
   // Not zero: this signal is passed on and the child is waited for.
   const std::atomic<int>* stop = nullptr;
-  // Called about ten times a second while it runs.
-  std::function<void()> tick = {};
 };
 
 struct ChildEnd {
@@ -28,9 +26,32 @@ struct ChildEnd {
   std::string last_words;  // the last lines of its log that say something
 };
 
-// Throws Error{Fault::internal} only when no process can be started at all.
-// The child ends with this process, however this process ends.
-ChildEnd run_child(const ChildOrder& order);
+// A process at work. It ends with the thread that started it, however that
+// thread ends; asked for often enough, it keeps its deadline and hears of a
+// stop. One thread can look after many.
+class Child {
+ public:
+  // Throws Error{Fault::internal} only when no process can be started at all.
+  explicit Child(ChildOrder order);
+  ~Child();  // one that still runs is ended for good
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // How it ended; nothing while it runs.
+  std::optional<ChildEnd> poll();
+
+ private:
+  // First what it is told, after a while for good.
+  void ask(int signal);
+
+  ChildOrder order_;
+  double begin_s_ = 0, asked_s_ = 0;
+  int process_ = 0;  // and its group; 0: waited for
+  bool late_ = false;
+};
+
+// Memory did not suffice.
+constexpr const char* kDoesNotFit = "does not fit";
 
 // Of a failure, from how the process ended and what it said; empty when it did
 // its work. `out_of_memory`: the system ended a process for memory meanwhile.

@@ -41,6 +41,7 @@ std::vector<Job> jobs_of(std::vector<Point> points, const StudyState& state,
       job.failed = !known->failures.empty();
       job.settled = !known->settled.is_null();
       job.predicted = !known->predicted.is_null();
+      job.crowded = known->crowded, job.open_shared = known->open_shared;
       for (const PointRun& run : known->runs) {
         ++job.runs;
         job.seconds += run.seconds;

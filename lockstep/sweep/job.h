@@ -20,10 +20,14 @@ struct Job {
   int runs = 0;                      // finished
   double seconds = 0;                // of all finished runs
   bool failed = false, settled = false, predicted = false;
+  bool crowded = false;      // beside others its memory did not suffice
+  bool open_shared = false;  // a run that was cut off had others beside it
 
   bool repeats() const {
     return point.mode == PointMode::timed || point.mode == PointMode::emulated;
   }
+  // Nobody looks at its times: others may run beside it.
+  bool may_share() const { return !repeats() && !crowded; }
   // Nothing is left to do for it.
   bool over() const;
   // In round 1, 2, …: it has not had that many runs yet.

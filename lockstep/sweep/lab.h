@@ -3,16 +3,35 @@
 // every run is over. Used within sweep/ alone.
 #pragma once
 
+#include <list>
 #include <string>
 #include <vector>
 
 #include "lockstep/config/study_recipe.h"
 #include "lockstep/core/clock.h"
 #include "lockstep/sweep/bar.h"
+#include "lockstep/sweep/child.h"
 #include "lockstep/sweep/job.h"
+#include "lockstep/sweep/machine.h"
 #include "lockstep/sweep/sweep.h"
 
 namespace lockstep {
+
+// One run of a job.
+struct Run {
+  std::size_t job = 0;
+  std::string name = {};  // of its folder, relative to the study's
+  bool shared = false;    // it ran beside others: not timed
+};
+
+struct RunAtWork {
+  RunAtWork(Run what, const Troubles& troubles, ChildOrder order)
+      : run(std::move(what)), before(troubles), child(std::move(order)) {}
+
+  Run run;
+  Troubles before;
+  Child child;
+};
 
 struct Lab {
   StudyFolder& folder;
@@ -21,6 +40,8 @@ struct Lab {
   std::vector<Job> jobs = {};
   SweepBar bar = {};
   std::vector<std::string> warned = {};
+  std::list<RunAtWork> at_work = {};
+  int watched_round = 0;
   double begin_s = now_s();
 
   bool stopped() const { return order.stop != nullptr && *order.stop != 0; }
@@ -31,6 +52,15 @@ struct Lab {
 
 // To the ledger and to people, once a kind.
 void warn(Lab& lab, const std::string& text);
+
+SweepBar::Count count_of(const Lab& lab);
+
+// Every run there is to run, until time is over or a signal came.
+SweepEnd run_rounds(Lab& lab);
+// A run ended: its line in the ledger, and its point's where that is settled.
+// `why` it failed, or empty.
+void take_end(Lab& lab, Job& job, const Run& run, const ChildEnd& end,
+              const std::string& why);
 
 // The first run of each point; what disagrees is said, not hidden.
 void verify_points(Lab& lab, const StudyState& state);

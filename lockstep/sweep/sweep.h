@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lab's loop: every point of a study as child processes, repeated in
 // interleaved order until its median is known, each end written to the ledger
-// before the next begins. Killed at any moment, it goes on where it was.
+// as it comes. Killed at any moment, it goes on where it was.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,10 @@ struct SweepOrder {
   std::string hardware = {};           // for predictions; empty: the recipe's
   bool predict_missing = false;
   double max_minutes = 0;  // 0: to the end
-  // Set by a signal: the run at work is told, then the sweep ends.
+  // Trainings that run side by side, none of them timed. What is timed runs
+  // alone all the same.
+  int jobs = 1;
+  // Set by a signal: the runs at work are told, then the sweep ends.
   const std::atomic<int>* stop = nullptr;
 };
 

@@ -1,86 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sweep with a stand-in for `lockstep train`: a script that writes a run
-// folder, or hangs, crashes, runs out of memory, as the point's seed says.
 #include "lockstep/sweep/sweep.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
+#include <thread>
 
 #include "lockstep/core/clock.h"
 #include "lockstep/core/file.h"
-#include "lockstep/store/samples_csv.h"
 #include "lockstep/sweep/child.h"
 #include "lockstep/sweep/forecast.h"
 #include "lockstep/sweep/job.h"
-#include "tests/store/temp_dir.h"
+#include "tests/sweep/place.h"
 
 namespace lockstep {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A step takes 10 ms, on seed 7 longer with every run.
-constexpr const char* kTrainer = R"(#!/bin/bash
-echo "$@" >> "$(dirname "$0")/calls"
-recipe=$2; out=$4
-seed=$(sed -n 's/^seed = //p' "$recipe")
-batch=$(sed -n 's/^global = //p' "$recipe")
-case $seed in
-  11) sleep 60;;
-  12) echo "lockstep: cpu: out of memory: the run does not fit" >&2; exit 4;;
-  13) kill -SEGV $$;;
-  14) echo "lockstep: rank 1: was lost" >&2; exit 5;;
-  15) exit 0;;
-esac
-mkdir -p "$out"; cp "$recipe" "$out/config.toml"
-step=0.01
-[ "$seed" = 7 ] && step=0.0$(( 10 + 20 * $(basename "$out") ))
-echo "@HEAD@" > "$out/steps.csv"
-for i in 0 1 2 3 4 5 6 7; do
-  echo "$i,0,0,$batch,0,0,0,0,0,0,0,0,0,$step,1.5" >> "$out/steps.csv"
-done
-cat > "$out/record.json" <<END
-{"schema":1,"status":"done","reason":"","command":"","began_utc":"","ended_utc":"",
-"backend":"threads","versions":{},"config":{},"data":{"train_samples":100},"work":{},
-"comm":{},"summary":{"peak_memory_bytes":1000,"final_val_accuracy":0.5}}
-END
-touch "$out/DONE"
-)";
-
-struct Place {
-  TempDir dir;
-  fs::path program = dir.path / "trainer";
-  fs::path study = dir.path / "study";
-
-  Place() {
-    std::string script = kTrainer;
-    script.replace(script.find("@HEAD@"), 6, steps_head(false));
-    write_file(program, script);
-    ::chmod(program.c_str(), 0755);
-  }
-  StudyFolder create(const std::string& toml) const {
-    return StudyFolder::create(study, toml);
-  }
-  std::vector<std::string> calls() const {
-    std::vector<std::string> out;
-    std::ifstream in(dir.path / "calls");
-    for (std::string line; std::getline(in, line);) out.push_back(line);
-    return out;
-  }
-  StudyState state() const { return read_study(study); }
-  SweepEnd run(StudyFolder& folder, SweepOrder order = {}) const {
-    order.program = program;
-    return sweep(folder, order);
-  }
-};
-
-std::string recipe(const std::string& seeds, const std::string& study = "") {
-  return "[study]\nwarmup_steps = 2\ntimed_steps = 6\n" + study +
-         "[batch]\nglobal = 10\n[grid]\ntrain.seed = [" + seeds + "]\n";
-}
 
 TEST(Sweep, RunsEachPointUntilItsMedianIsKnown) {
   const Place place;
@@ -307,6 +241,12 @@ TEST(Jobs, TheFirstSeedOfEachPointComesBeforeTheSecondOfAny) {
   }
   EXPECT_EQ(seeds, (std::vector<std::int64_t>{1, 1, 2, 2}));
   EXPECT_EQ(batches, (std::vector<std::int64_t>{20, 40, 20, 40}));
+}
+
+ChildEnd run_child(ChildOrder order) {
+  Child child(std::move(order));
+  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    if (const auto end = child.poll()) return *end;
 }
 
 TEST(Child, EndsWithItsDeadlineAndTellsItsLastWords) {
