@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "lockstep/analyse/sibling_times.h"
+#include "lockstep/analyse/untimed.h"
 #include "lockstep/batch/information.h"
 #include "lockstep/batch/special.h"
 #include "lockstep/core/csv.h"
@@ -31,6 +34,8 @@ struct Stored {
   std::vector<StepSample> steps;
   std::vector<double> noise_scale;  // along the run, where it was measured
   bool done = false, diverged = false;
+  EpochTimes times = {};
+  std::string not_timed = {};  // why, or empty
 };
 
 // Where its runs are.
@@ -71,7 +76,15 @@ std::vector<double> read_noise(const fs::path& file) {
   return out;
 }
 
-Stored read_run(const fs::path& path, const fs::path& study) {
+// An emulated run's times are its model's, and the comparison is about those.
+std::string why_not_timed(const NotTimed* not_timed, const RunConfig& config) {
+  if (not_timed == nullptr) return "";
+  if (not_timed->shared) return "ran beside others";
+  return config.comm.kind == CommKind::emulated ? "" : "was " + not_timed->why;
+}
+
+Stored read_run(const fs::path& path, const fs::path& study,
+                UntimedRuns& untimed) {
   const RunFolder folder = RunFolder::open(path);
   Stored run{.name = path.lexically_relative(root_of(study)).string(),
              .config = folder.config(),
@@ -80,6 +93,7 @@ Stored read_run(const fs::path& path, const fs::path& study) {
              .steps = {},
              .noise_scale = read_noise(path / "noise.csv")};
   run.done = folder.done();
+  run.not_timed = why_not_timed(untimed.find(path), run.config);
   if (fs::exists(path / "record.json"))
     run.record = read_record(path / "record.json");
   if (fs::exists(path / "steps.csv"))
@@ -122,8 +136,8 @@ std::int64_t shared(const std::vector<Stored>& runs, const char* what,
 std::map<std::string, std::string> other_settings(const RunConfig& config) {
   static const std::set<std::string> kSections = {"batch", "comm", "store",
                                                   "measure"};
-  static const std::set<std::string> kFields = {"train.seed", "optim.lr",
-                                                "train.device"};
+  static const std::set<std::string> kFields = {
+      "train.seed", "optim.lr", "train.device", "train.rehearse"};
   std::map<std::string, std::string> out;
   const Json json = to_json(config);
   for (const auto& [section, fields] : json.items())
@@ -208,23 +222,64 @@ double median_step_s(const Stored& run) {
   return times.empty() ? std::nan("") : quantile(times, 0.5);
 }
 
+EpochTimes times_of(const Stored& run) {
+  EpochTimes out{.settings = settings_but_seed(run.config),
+                 .timed = run.not_timed.empty(),
+                 .cut_short = run.diverged,
+                 .end_s = {},
+                 .step_s = median_step_s(run)};
+  double time_s = 0;
+  for (const EpochSample& e : run.epochs)
+    out.end_s.push_back(time_s += e.seconds_with_loading > 0
+                                      ? e.seconds_with_loading
+                                      : e.seconds);
+  return out;
+}
+
+// A run that was not timed takes its times from its siblings, or is left out.
+std::vector<Stored> with_times(std::vector<Stored> runs,
+                               std::vector<std::string>& notes) {
+  std::vector<EpochTimes> all;
+  for (const Stored& run : runs) all.push_back(times_of(run));
+  std::vector<Stored> out;
+  std::size_t borrowers = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto times = all[i].timed ? std::optional(all[i]) : borrowed(all[i], all);
+    if (!times) {
+      notes.push_back(
+          fmt::format("{} left out: it {} and no run of the same settings was "
+                      "timed",
+                      runs[i].name, runs[i].not_timed));
+      continue;
+    }
+    borrowers += all[i].timed ? 0 : 1;
+    runs[i].times = std::move(*times);
+    out.push_back(std::move(runs[i]));
+  }
+  if (borrowers > 0)
+    notes.push_back(
+        fmt::format("{} of {} runs were not timed: each takes its times from "
+                    "the timed runs of the same settings",
+                    borrowers, runs.size()));
+  return out;
+}
+
 BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
   BatchRun run{.name = stored.name, .arm = {}};
   run.ranks = stored.config.comm.ranks;
   run.lr = stored.config.optim.lr;
   run.diverged = stored.diverged;
-  run.step_s = median_step_s(stored);
+  run.step_s = stored.times.step_s;
   run.noise_scale = stored.noise_scale;
-  double time_s = 0;
-  for (const EpochSample& e : stored.epochs) {
+  for (std::size_t i = 0; i < stored.epochs.size(); ++i) {
+    const EpochSample& e = stored.epochs[i];
     if (!std::isfinite(e.train_loss)) break;
-    time_s += e.seconds_with_loading > 0 ? e.seconds_with_loading : e.seconds;
     if (!std::isfinite(e.val_accuracy)) continue;
     const double nats = recorded
                             ? e.information_nats
                             : information_of_accuracy(e.val_accuracy, classes);
-    run.curve.push_back(
-        {time_s, steps_until(stored, e.epoch), nats, e.val_accuracy});
+    run.curve.push_back({stored.times.end_s[i], steps_until(stored, e.epoch),
+                         nats, e.val_accuracy});
   }
   run.batch = static_cast<double>(stored.epochs.front().global_batch);
   return run;
@@ -273,13 +328,15 @@ RunConfig config_of_run(const fs::path& study, const std::string& name) {
 BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   BatchRuns out;
   std::vector<Stored> kept;
+  UntimedRuns untimed;
   for (const fs::path& path : run_folders(study)) {
-    Stored run = read_run(path, study);
+    Stored run = read_run(path, study, untimed);
     if (const std::string why = reason_against(run); !why.empty())
       out.notes.push_back(fmt::format("{} left out: {}", run.name, why));
     else
       kept.push_back(std::move(run));
   }
+  kept = with_times(std::move(kept), out.notes);
   if (kept.empty())
     throw Error(Fault::config, study.string(),
                 fmt::format("holds no run that can be compared: {}",

@@ -217,6 +217,21 @@ std::vector<StepSample> settled_steps(const fs::path& steps_csv) {
   return steps;
 }
 
+void forget_times(RunFacts& run, const std::string& why) {
+  const double none = std::nan("");
+  run.not_timed = why;
+  run.step_s.clear();
+  run.step = {};
+  run.pieces = {none, none, none, none, none, none, none, none};
+  run.imbalance = run.bus_bytes_per_s = run.peak_bus_bytes_per_s = none;
+  run.epoch_s = run.epoch_without_loading_s = none;
+  run.epoch_from_steps = false;
+  for (EpochSample& epoch : run.epochs)
+    epoch.seconds = epoch.seconds_with_loading = none;
+  run.summary.erase("samples_per_s");
+  run.notes.push_back(why);
+}
+
 double RunFacts::steps_per_epoch() const {
   if (samples_per_epoch <= 0 || global_batch <= 0) return 0;
   return std::ceil(static_cast<double>(samples_per_epoch) /

@@ -35,6 +35,7 @@ struct RunFacts {
               precision = {}, link = {};
   bool emulated = false;
   std::string mode = {}, arm = {};  // what its study says of it
+  std::string not_timed = {};       // why it has no times, or none
   std::int64_t ranks = 1, per_rank = 0, global_batch = 0, seed = 0;
   bool batch_changes = false;  // as it trains: global_batch is the first
   double lr = 0;
@@ -61,6 +62,9 @@ struct RunFacts {
   bool timed() const { return step.value > 0; }
   double steps_per_epoch() const;
 };
+
+// Its times say nothing, so that nobody is to see them.
+void forget_times(RunFacts& run, const std::string& why);
 
 // Steps that count, of all ranks: without the first epoch where there is
 // another, else without the first tenth, as summaries of records are made.

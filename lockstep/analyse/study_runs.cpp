@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "lockstep/analyse/study_ledger.h"
+#include "lockstep/analyse/untimed.h"
 #include "lockstep/core/cores.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/json_fields.h"
@@ -91,6 +92,21 @@ void take_runs(Study& study, const std::vector<Found>& found) {
   }
 }
 
+// An emulated run's times are those of its model, and shown as such.
+void drop_times(Study& study) {
+  UntimedRuns untimed;
+  int beside = 0;
+  for (RunFacts& run : study.runs) {
+    const NotTimed* not_timed = untimed.find(run.path);
+    if (not_timed == nullptr || (run.emulated && !not_timed->shared)) continue;
+    forget_times(run, not_timed->why);
+    beside += not_timed->shared ? 1 : 0;
+  }
+  if (beside > 0)
+    study.notes.push_back(fmt::format("{} of {} runs {}", beside,
+                                      study.runs.size(), kRanBesideOthers));
+}
+
 std::string machine_of(const RunFacts& run) {
   if (run.host.empty() && run.hardware.empty()) return "";
   return run.hardware.empty() ? run.host : run.hardware + " (" + run.host + ")";
@@ -121,7 +137,11 @@ void fill(const Study& study, StudyPoint& point) {
   std::vector<Estimate> steps;
   for (const std::size_t i : point.runs)
     if (study.runs[i].timed()) steps.push_back(study.runs[i].step);
-  if (!steps.empty()) point.step = pool(steps, {.seed = point.runs[0] + 1});
+  if (!steps.empty())
+    point.step = pool(steps, {.seed = point.runs[0] + 1});
+  else if (!point.why.empty())
+    point.step = {
+        .value = std::nan(""), .low = std::nan(""), .high = std::nan("")};
   point.pieces = {.data_s = mean(&StepPieces::data_s),
                   .copy_s = mean(&StepPieces::copy_s),
                   .forward_s = mean(&StepPieces::forward_s),
@@ -170,6 +190,10 @@ void sort_into_points(Study& study) {
     if (r.emulated) point.origin = Origin::emulated;
     if (r.mode == "correctness") point.origin = Origin::correctness;
     point.runs = std::move(runs);
+    if (std::ranges::none_of(point.runs, [&](std::size_t i) {
+          return study.runs[i].not_timed.empty();
+        }))
+      point.why = r.not_timed;
     fill(study, point);
     study.points.push_back(std::move(point));
   }
@@ -231,6 +255,7 @@ Study read_runs(std::span<const std::string> paths) {
                 "sweep` or `lockstep train` makes some");
   take_runs(study, found);
   for (const std::string& path : paths) mark_runs(study, path);
+  drop_times(study);
   sort_into_points(study);
   name_machines(study);
   note_statuses(study);

@@ -37,6 +37,13 @@ Side read_side(const fs::path& path) {
   const Study study = read_runs(paths);
   side.one_run = study.runs.size() == 1;
   for (const RunFacts& run : study.runs) {
+    if (!run.not_timed.empty() && side.one_run)
+      throw Error(Fault::config, path.string(), run.not_timed,
+                  "run it again alone to compare its times");
+    if (!run.not_timed.empty()) {
+      side.notes.push_back(run.path.string() + " left out: " + run.not_timed);
+      continue;
+    }
     if (run.step_s.empty() && !side.one_run) {
       side.notes.push_back(run.path.string() + " left out: no timed step");
       continue;

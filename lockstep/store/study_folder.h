@@ -33,6 +33,7 @@ struct PointFailure {
   std::string run, host;
   std::string why;      // "does not fit", "deadline", "crashed", …
   std::string message;  // the run's own last words
+  bool shared = false;  // it ran beside others
 };
 
 // What the ledger says of one point.
@@ -46,6 +47,7 @@ struct PointState {
   Json predicted = nullptr, settled = nullptr, verified = nullptr;
   // A run began and nobody wrote how it ended; it may have run beside others.
   int open_repeat = 0;
+  std::string open_run = {};
   bool open_shared = false;
   bool crowded = false;  // beside others its memory did not suffice
 };

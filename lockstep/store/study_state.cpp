@@ -57,7 +57,8 @@ PointFailure failure_of(const Json& e) {
           .run = e.value("run", ""),
           .host = e.value("host", ""),
           .why = e.value("why", ""),
-          .message = e.value("message", "")};
+          .message = e.value("message", ""),
+          .shared = e.value("shared", false)};
 }
 
 void apply(PointState& point, const std::string& kind, const Json& e) {
@@ -67,6 +68,7 @@ void apply(PointState& point, const std::string& kind, const Json& e) {
     point.mode = e.value("mode", ""), point.why = e.value("why", "");
   } else if (kind == "started") {
     point.open_repeat = e.value("repeat", 1);
+    point.open_run = e.value("run", "");
     point.open_shared = e.value("shared", false);
   } else if (kind == "crowded") {
     point.crowded = true;

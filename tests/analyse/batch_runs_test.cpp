@@ -28,6 +28,8 @@ struct Plan {
   std::int64_t epochs = 10, diverges_at = -1;
   bool done = true;
   double information_share = 0;  // of Fano's; 0: not recorded
+  double slower = 1;
+  bool rehearse = false;
 };
 
 class Study {
@@ -42,6 +44,7 @@ class Study {
       config.optim.eps = 1e-6, config.optim.beta2 = 0.99,
       config.optim.weight_decay = 0.01;
     config.train.seed = p.seed;
+    config.train.rehearse = p.rehearse ? 3 : 0;
     config.model.classes = 10;
     RunFolder folder = RunFolder::create(path() / "runs" / p.name, config, {});
     for (std::int64_t e = 0; e < p.epochs; ++e) add_epoch(folder, p, e);
@@ -50,6 +53,19 @@ class Study {
     record.data = {{"classes", 10}, {"validation_samples", 1000}};
     folder.write_record(record);
     if (p.done) folder.mark_done();
+  }
+  // As a sweep's ledger says it of runs/<point>/1.
+  void say(const std::string& point, bool timed, bool shared = false,
+           const std::string& why = "") const {
+    std::ofstream(path() / "study.toml");
+    std::ofstream out(path() / "ledger.jsonl", std::ios::app);
+    out << Json{{"event", "queued"}, {"point", point}, {"why", why}} << "\n"
+        << Json{{"event", "done"},
+                {"point", point},
+                {"run", "runs/" + point + "/1"},
+                {"timed", timed},
+                {"shared", shared}}
+        << "\n";
   }
   const std::filesystem::path& path() const { return dir_.path; }
   BatchRuns read(std::int64_t classes = 0) const {
@@ -66,7 +82,8 @@ class Study {
 
  private:
   static void add_epoch(RunFolder& folder, const Plan& p, std::int64_t e) {
-    const auto seconds = 10.0 / std::sqrt(static_cast<double>(p.batch));
+    const auto seconds =
+        p.slower * 10.0 / std::sqrt(static_cast<double>(p.batch));
     EpochSample sample{.epoch = e};
     const bool lost = p.diverges_at >= 0 && e >= p.diverges_at;
     sample.train_loss = lost ? std::nan("") : 1.0;
@@ -245,6 +262,67 @@ TEST(BatchRuns, UnequalEvaluationPointsAreSaid) {
   study.add({.name = "b", .batch = 64, .epochs = 6});
   const auto found = compare_batch_sizes(study.read(), {});
   EXPECT_THAT(found[0].notes, Contains(HasSubstr("evaluated 6 to 10 times")));
+}
+
+TEST(BatchRuns, ARunBesideOthersTakesItsTimesFromThoseOfOtherSeeds) {
+  const Study study;
+  study.add({.name = "a/1", .batch = 64, .seed = 1});
+  study.add({.name = "b/1", .batch = 64, .seed = 2, .slower = 3});
+  study.add({.name = "c/1", .batch = 64, .seed = 3, .best = 0.8, .slower = 50});
+  study.add({.name = "d/1", .batch = 64, .seed = 4, .lr = 0.7, .slower = 40});
+  for (const char* timed : {"a", "b"}) study.say(timed, true);
+  for (const char* beside : {"c", "d"}) study.say(beside, false, true);
+  const BatchRuns runs = study.read();
+  ASSERT_EQ(runs.runs.size(), 3u);
+  const BatchRun& c = runs.runs[2];
+  EXPECT_EQ(c.name, "c/1");
+  for (std::size_t i = 0; i < 10; ++i)  // 1.25 s and 3.75 s an epoch
+    EXPECT_NEAR(c.curve[i].time_s, 2.5 * static_cast<double>(i + 1), 1e-9);
+  EXPECT_NEAR(c.step_s, 0.25, 1e-9);
+  EXPECT_NEAR(c.curve[9].accuracy, 0.8, 0.01);
+  EXPECT_THAT(runs.notes,
+              Contains("d/1 left out: it ran beside others and no run of the "
+                       "same settings was timed"));
+  EXPECT_THAT(runs.notes,
+              Contains("1 of 4 runs were not timed: each takes its times from "
+                       "the timed runs of the same settings"));
+}
+
+TEST(BatchRuns, TimesOfAnotherNumberOfEpochsAreNotTakenButForADivergedRun) {
+  const Study study;
+  study.add({.name = "a/1", .batch = 64, .seed = 1});
+  study.add({.name = "b/1", .batch = 64, .seed = 2, .epochs = 6});
+  study.add({.name = "c/1",
+             .batch = 64,
+             .seed = 3,
+             .epochs = 4,
+             .diverges_at = 2,
+             .done = false,
+             .slower = 9});
+  study.say("a", true);
+  for (const char* beside : {"b", "c"}) study.say(beside, false, true);
+  const BatchRuns runs = study.read();
+  ASSERT_EQ(runs.runs.size(), 2u);
+  EXPECT_THAT(runs.notes, Contains(HasSubstr("b/1 left out")));
+  EXPECT_TRUE(runs.runs[1].diverged);
+  EXPECT_NEAR(runs.runs[1].curve.back().time_s, 2 * 1.25, 1e-9);
+}
+
+TEST(BatchRuns, RanksThatShareADeviceLendNoTimeAndSayWhy) {
+  const Study study;
+  study.add({.name = "a/1", .batch = 64, .seed = 1});
+  study.say("a", false, false, "ranks 2, GPUs 1");
+  EXPECT_THAT(study.complaint(),
+              HasSubstr("a/1 left out: it was not timed: ranks 2, GPUs 1 and "
+                        "no run of the same settings was timed"));
+}
+
+TEST(BatchRuns, ARehearsalMakesNoArm) {
+  const Study study;
+  study.add({.name = "a", .batch = 32});
+  study.add({.name = "b", .batch = 64, .rehearse = true});
+  const BatchRuns runs = study.read();
+  EXPECT_EQ(runs.runs[0].arm, runs.runs[1].arm);
 }
 
 TEST(BatchRuns, BadStudiesAreRefusedWithTheReason) {
