@@ -10,10 +10,10 @@
 
 #include "cli/commands.h"
 #include "cli/torch_version.h"
-#include "lockstep/core/clock.h"
 #include "lockstep/core/file.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/sweep_table.h"
+#include "lockstep/store/run_folder.h"
 #include "lockstep/sweep/machine.h"
 #include "lockstep/sweep/sweep.h"
 
@@ -21,8 +21,6 @@ namespace lockstep::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kMostJobs = 1024;
 
 struct Asked {
   std::string recipe, out, resume, hardware;
@@ -36,15 +34,6 @@ struct Asked {
 std::atomic<int> stop_signal = 0;
 
 void on_signal(int number) { stop_signal = number; }
-
-// runs/<recipe>_<date>-<time>, as a run does.
-fs::path default_path(const std::string& recipe) {
-  std::string stamp = utc_now();
-  std::erase_if(stamp, [](char c) { return c == ':' || c == '-' || c == 'Z'; });
-  return fs::path("runs") / fmt::format("{}_{}",
-                                        fs::path(recipe).stem().string(),
-                                        stamp.replace(8, 1, "-"));
-}
 
 // A new study, or what is left of one: as it would go on here and now.
 int dry_run(const Asked& asked) {
@@ -77,7 +66,9 @@ StudyFolder folder_of(const Asked& asked) {
   // Every mistake in the recipe shows before a folder is made.
   points_of(load_study(asked.recipe));
   return StudyFolder::create(
-      asked.out.empty() ? default_path(asked.recipe) : fs::path(asked.out),
+      asked.out.empty()
+          ? default_run_path(fs::path(asked.recipe).stem().string())
+          : fs::path(asked.out),
       read_file(asked.recipe, Fault::config));
 }
 
@@ -110,10 +101,10 @@ int run(const Asked& asked) {
                 "try: lockstep sweep recipes/study_stevens_short.toml");
   if (asked.max_minutes < 0)
     throw Error(Fault::config, "--max-minutes", "is below zero");
-  if (asked.jobs < 1 || asked.jobs > kMostJobs)
-    throw Error(
-        Fault::config, "--jobs",
-        fmt::format("is {}: 1 to {} runs at a time", asked.jobs, kMostJobs));
+  if (asked.jobs < 1 || asked.jobs > kMostSweepJobs)
+    throw Error(Fault::config, "--jobs",
+                fmt::format("is {}: 1 to {} runs at a time", asked.jobs,
+                            kMostSweepJobs));
   if (asked.dry_run) return dry_run(asked);
   if (loaded_torch_version().empty())
     throw Error(Fault::config, "sweep",

@@ -221,7 +221,7 @@ void forget_times(RunFacts& run, const std::string& why) {
   const double none = std::nan("");
   run.not_timed = why;
   run.step_s.clear();
-  run.step = {};
+  run.step = {.value = none, .low = none, .high = none};
   run.pieces = {none, none, none, none, none, none, none, none};
   run.imbalance = run.bus_bytes_per_s = run.peak_bus_bytes_per_s = none;
   run.epoch_s = run.epoch_without_loading_s = none;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "lockstep/analyse/untimed.h"
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/advice_line.h"
@@ -79,6 +80,7 @@ std::string bar(const RunView& run) {
 std::string conclusion(const RunView& run) {
   const Json& s = run.record.summary;
   const double step = number_in(s, "median_step_s");
+  if (!run.not_timed.empty()) return "This run " + run.not_timed + ".\n";
   if (!std::isfinite(step)) return "No step was timed.\n";
   const Piece* largest =
       &*std::ranges::max_element(kPieces, {}, [&](const Piece& p) {
@@ -143,6 +145,16 @@ std::string epoch_end(const RunView& run) {
   return out + ".\n";
 }
 
+void forget_times(RunView& run, const std::string& why) {
+  run.not_timed = why;
+  for (EpochSample& epoch : run.epochs)
+    epoch.seconds = epoch.seconds_with_loading = std::nan("");
+  Json kept = Json::object();
+  for (const auto& [name, value] : run.record.summary.items())
+    if (!name.ends_with("_s")) kept[name] = value;
+  run.record.summary = std::move(kept);
+}
+
 }  // namespace
 
 RunView read_run(const std::filesystem::path& path) {
@@ -159,6 +171,12 @@ RunView read_run(const std::filesystem::path& path) {
   if (there("steps.csv")) view.steps = read_steps(path / "steps.csv");
   if (there("comm.csv")) view.messages = read_comm(path / "comm.csv");
   if (there("epochs.csv")) view.epochs = read_epochs(path / "epochs.csv");
+  UntimedRuns untimed;
+  const NotTimed* not_timed = untimed.find(path);
+  const bool emulated = view.record.backend == "emulated";
+  if (not_timed != nullptr && (not_timed->shared || !emulated))
+    forget_times(view,
+                 not_timed->shared ? not_timed->why : "is " + not_timed->why);
   return view;
 }
 

@@ -19,6 +19,7 @@ struct RunView {
   std::vector<StepSample> steps;
   std::vector<CommSample> messages;
   std::vector<EpochSample> epochs;
+  std::string not_timed = {};  // why it has no times, or none
 };
 
 // Error{Fault::store} when the folder holds no run, or a damaged one.

@@ -109,17 +109,18 @@ std::vector<Cell> run_row(const RunFacts& run) {
       cell(run.lr),
       std::string(run.emulated                ? "emulated"
                   : run.mode == "correctness" ? "correctness"
-                                              : "measured"),
+                  : run.not_timed.empty()     ? "measured"
+                                              : "ran, not timed"),
       cell(run.step.low),
       cell(run.step.high),
       static_cast<std::int64_t>(run.step.count)};
   for (Cell& piece : pieces_cells(run.pieces)) row.push_back(std::move(piece));
-  for (Cell more :
-       std::vector<Cell>{cell(run.imbalance), cell(run.bus_bytes_per_s),
-                         cell(run.peak_memory_bytes),
-                         cell(last_of(run, &EpochSample::train_loss)),
-                         cell(last_of(run, &EpochSample::val_loss)), run.host,
-                         run.hardware, run.reason, run.label, run.arm})
+  for (Cell more : std::vector<Cell>{
+           cell(run.imbalance), cell(run.bus_bytes_per_s),
+           cell(run.peak_memory_bytes),
+           cell(last_of(run, &EpochSample::train_loss)),
+           cell(last_of(run, &EpochSample::val_loss)), run.host, run.hardware,
+           run.reason.empty() ? run.not_timed : run.reason, run.label, run.arm})
     row.push_back(std::move(more));
   return row;
 }

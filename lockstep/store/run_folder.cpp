@@ -150,15 +150,19 @@ void RunFolder::write_record(const RunRecord& record) {
 
 void RunFolder::mark_done() { write_file(path_ / "DONE", utc_now() + "\n"); }
 
-fs::path default_run_path(const RunConfig& config) {
+fs::path default_run_path(const std::string& name) {
   std::string stamp = utc_now();
   std::erase_if(stamp, [](char c) { return c == ':' || c == '-' || c == 'Z'; });
-  const std::string label = fmt::format("{}_{}", word(config, "model.kind"),
-                                        stamp.replace(8, 1, "-"));
+  const std::string label =
+      fmt::format("{}_{}", name, stamp.replace(8, 1, "-"));
   fs::path path = fs::path("runs") / label;
   for (int i = 2; fs::exists(path); ++i)
     path = fs::path("runs") / fmt::format("{}-{}", label, i);
   return path;
+}
+
+fs::path default_run_path(const RunConfig& config) {
+  return default_run_path(word(config, "model.kind"));
 }
 
 }  // namespace lockstep

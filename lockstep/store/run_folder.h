@@ -54,7 +54,9 @@ class RunFolder {
   bool with_dp_;
 };
 
-// For a run that does not say where: runs/<model>_<date>-<time>, new.
+// For a run that does not say where: runs/<name>_<date>-<time>, new. A run's
+// name is its model's kind.
+std::filesystem::path default_run_path(const std::string& name);
 std::filesystem::path default_run_path(const RunConfig& config);
 
 }  // namespace lockstep

@@ -12,6 +12,8 @@
 
 namespace lockstep {
 
+constexpr int kMostSweepJobs = 1024;
+
 struct SweepOrder {
   std::filesystem::path program = {};  // `program train …` is one run
   std::string command = {};            // as typed, for the ledger

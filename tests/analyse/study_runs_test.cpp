@@ -53,6 +53,44 @@ TEST(StudyRuns, SeedsOfOneConfigurationAreOnePoint) {
   EXPECT_GT(read.points[0].step.high, read.points[0].step.low);
 }
 
+// The ledger of a sweep that ran three seeds of a point, two beside others.
+TEST(StudyRuns, OnlyRunsThatWereTimedGiveAPointItsTimes) {
+  MadeStudy made;
+  const auto add = [&](std::int64_t seed, double step_s, const char* point) {
+    const auto path = made.add({.seed = seed, .step_s = step_s});
+    const auto run = made.path() / "runs" / point / "1";
+    std::filesystem::create_directories(run.parent_path());
+    std::filesystem::rename(path, run);
+  };
+  add(1, 0.010, "a"), add(2, 0.070, "b"), add(3, 0.090, "c");
+  std::ofstream(made.path() / "study.toml");
+  std::ofstream ledger(made.path() / "ledger.jsonl");
+  const auto say = [&](const char* event, const std::string& point, Json more) {
+    more.update({{"event", event}, {"point", point}, {"mode", "train"}});
+    more["run"] = "runs/" + point + "/1";
+    ledger << more << std::endl;
+  };
+  for (const char* point : {"a", "b", "c"}) say("queued", point, {});
+  say("done", "a", {{"timed", true}});
+  say("done", "b", {{"timed", false}, {"shared", true}});
+  say("started", "c", {{"shared", true}});  // and still runs
+  const Study study = made.read();
+  ASSERT_EQ(study.runs.size(), 3u);
+  for (const RunFacts& run : study.runs) {
+    EXPECT_EQ(run.timed(), run.seed == 1);
+    EXPECT_EQ(run.epoch_s > 0, run.seed == 1);
+    EXPECT_EQ(run.epochs.size(), 2u);
+    EXPECT_EQ(run.not_timed,
+              run.seed == 1 ? "" : "ran beside others: not timed");
+  }
+  double epoch_s = 0;
+  for (const StudyPoint& p : study.points)
+    if (p.drawn()) epoch_s = p.epoch_s;
+  EXPECT_NEAR(epoch_s, 0.1, 1e-9);  // ten steps, as made
+  EXPECT_THAT(study.notes,
+              Contains("2 of 3 runs ran beside others: not timed"));
+}
+
 TEST(Scaling, WeakScalingOfAKnownEfficiencyIsFound) {
   MadeStudy study;
   for (const std::int64_t ranks : {1, 2, 4})

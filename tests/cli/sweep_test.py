@@ -121,6 +121,16 @@ class DryRun(unittest.TestCase):
         self.assertIn("as measured here", dry.stdout)
         self.assertEqual(sorted(p.name for p in study.rglob("*")), before)
 
+    def test_jobs_that_cannot_be_are_refused_before_anything_is_made(self):
+        for jobs in ("0", "-2", "1025"):
+            with self.subTest(jobs=jobs):
+                done = self.sweep(RECIPE, "--jobs", jobs)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"--jobs: is {jobs}: 1 to 1024", done.stderr)
+        done = self.sweep(RECIPE, "--predict-missing", "--jobs", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("one after the other", done.stderr)
+
     def test_a_run_cannot_be_made_of_a_study_nor_a_study_of_nothing(self):
         self.recipe.write_text(RECIPE)
         done = lockstep("config", self.recipe)
