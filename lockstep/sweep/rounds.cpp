@@ -103,9 +103,12 @@ void draw(Lab& lab) {
 void wait_for_room(Lab& lab, std::size_t most) {
   while (lab.at_work.size() >= most) {
     for (auto at = lab.at_work.begin(); at != lab.at_work.end();) {
-      const std::optional<ChildEnd> end = at->child.poll();
-      if (end && !lab.stopped()) finish(lab, *at, *end);
-      at = end ? lab.at_work.erase(at) : std::next(at);
+      const auto run = at++;
+      const std::optional<ChildEnd> end = run->child.poll();
+      if (!end) continue;
+      std::list<RunAtWork> over;
+      over.splice(over.begin(), lab.at_work, run);
+      if (!lab.stopped()) finish(lab, *run, *end);
     }
     if (lab.at_work.empty()) return;
     draw(lab);

@@ -63,7 +63,8 @@ done
 cat > "$out/record.json" <<END
 {"schema":1,"status":"done","reason":"","command":"","began_utc":"","ended_utc":"",
 "backend":"threads","versions":{},"config":{},"data":{"train_samples":100},"work":{},
-"comm":{},"summary":{"peak_memory_bytes":1000,"final_val_accuracy":0.5}}
+"comm":{},"summary":{"median_step_s":0.01,"median_epoch_s":0.1,"samples_per_s":1000,
+"peak_memory_bytes":1000,"final_val_accuracy":0.5}}
 END
 touch "$out/DONE"
 echo "end $ranks-$seed" >> "$here/log"
