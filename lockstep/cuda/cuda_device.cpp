@@ -71,8 +71,9 @@ class CudaDevice final : public Device {
   void allow_tf32(bool allow) override {
     at::globalContext().setAllowTF32CuBLAS(allow);
     at::globalContext().setAllowTF32CuDNN(allow);
-    // Shapes repeat from step to step: let cuDNN look for its best kernels.
-    at::globalContext().setBenchmarkCuDNN(true);
+  }
+  void search_kernels(bool search) override {
+    at::globalContext().setBenchmarkCuDNN(search);
   }
 
   at::Tensor random_state() override {

@@ -21,7 +21,8 @@ EventClock::~EventClock() {
 TimeSource EventClock::source() {
   return {.mark = [this] { return mark(); },
           .seconds = [this](std::int64_t m) { return seconds(m); },
-          .forget = [this] { forget(); }};
+          .forget = [this] { forget(); },
+          .in_stream = true};
 }
 
 std::int64_t EventClock::mark() {

@@ -182,6 +182,7 @@ class CpuDevice final : public Device {
   }
 
   void allow_tf32(bool) override {}
+  void search_kernels(bool) override {}
 
   at::Tensor random_state() override {
     at::Generator generator = at::detail::getDefaultCPUGenerator();

@@ -78,6 +78,9 @@ class Device {
   virtual void reset_peak_memory() = 0;
   // Whether fp32 products may run as tf32; a CPU has no such mode.
   virtual void allow_tf32(bool allow) = 0;
+  // Whether libraries try several kernels for a shape they see for the first
+  // time, which takes seconds, or take what they expect to be the fastest.
+  virtual void search_kernels(bool search) = 0;
   // State of the generator that dropout and the like draw from.
   virtual at::Tensor random_state() = 0;
   virtual void set_random_state(const at::Tensor& state) = 0;

@@ -8,6 +8,10 @@
 namespace lockstep {
 namespace {
 
+// A step in pieces costs a GPU about 15 us, measured (results/h200): of the
+// shortest steps there are, 0.2 ms, this leaves 1 %.
+constexpr std::int64_t kStreamEvery = 10;
+
 void add(double& total, double seconds) {
   total = std::isnan(total) ? seconds : total + seconds;
 }
@@ -78,15 +82,20 @@ double union_s(std::vector<std::pair<double, double>> intervals) {
 
 Recorder::Recorder(std::int64_t rank, TimeSource source,
                    RecorderOptions options)
-    : rank_(rank), source_(std::move(source)), options_(options) {}
+    : rank_(rank), source_(std::move(source)), options_(options) {
+  if (options_.every == 0)
+    options_.every = source_.in_stream ? kStreamEvery : 1;
+}
 
 void Recorder::begin_step(std::int64_t step, std::int64_t epoch) {
   if (!options_.record) return;
+  const bool follows = source_.in_stream && !steps_.empty();
+  const std::int64_t begin = follows ? steps_.back().end_mark : source_.mark();
   Step& s = steps_.emplace_back();
   s.sample.step = step, s.sample.epoch = epoch, s.sample.rank = rank_;
   s.timed = step % options_.every == 0;
   s.first_piece = pieces_.size();
-  s.begin_mark = source_.mark();
+  s.begin_mark = begin;
 }
 
 void Recorder::cut(Span span) {

@@ -36,7 +36,9 @@ enum class Span {
 
 struct RecorderOptions {
   bool record = true;
-  std::int64_t every = 1;  // pieces of every so many-th step only
+  // Pieces of every so many-th step only; 0: of each, where marks are in a
+  // stream of every tenth.
+  std::int64_t every = 1;
 };
 
 class Recorder {
@@ -46,6 +48,8 @@ class Recorder {
   // Times in samples count from here, on now_s()'s clock.
   void set_origin(double seconds) { origin_s_ = seconds; }
   double origin() const { return origin_s_; }
+  // 1 or more, whatever was asked for.
+  std::int64_t every() const { return options_.every; }
 
   void begin_step(std::int64_t step, std::int64_t epoch);
   // Everything since the last cut, or since begin_step(), went into `span`.

@@ -16,6 +16,9 @@ struct TimeSource {
   std::function<double(std::int64_t)> seconds;
   // Marks given so far may be used again. Called after they were read.
   std::function<void()> forget;
+  // Marks are points in a stream of work: the one at a step's end is where the
+  // next step begins. They also hold the stream up for a microsecond or two.
+  bool in_stream = false;
 };
 
 }  // namespace lockstep

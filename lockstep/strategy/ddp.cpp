@@ -45,9 +45,8 @@ class Ddp final : public Strategy {
   void start() override { broadcast_from_0(context_, buffers_); }
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
-    // Norms are read by the host: such a step is not captured.
-    if (!graph_.captures() || input.norms) return plain_step(input, optimizer);
-    norms_ = nullptr;
+    norms_ = input.norms;
+    if (!graph_.captures()) return plain_step(input, optimizer);
     optimizer_ = &optimizer;
     optimizer.begin_step(input.lr);
     return graph_.step(input);
@@ -71,9 +70,7 @@ class Ddp final : public Strategy {
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
-    if (graph_.captures()) refresh_half(context_);
     send_buffers(context_, buffers_, plan_, messages_);
-    norms_ = input.norms;
     StepOutcome outcome = run_passes(context_, input, buckets_);
     hook_.finish();
     context_.recorder.cut(Span::exposed_comm);
@@ -95,6 +92,13 @@ class Ddp final : public Strategy {
     out.push_back({Span::backward, [this] { buckets_.finish(); }});
     out.push_back(
         {Span::exposed_comm, [this] { hook_.finish(); }, /*by_host=*/true});
+    if (input.norms)
+      out.push_back({Span::optim,
+                     [&] {
+                       note_sent(input);
+                       norms_->add_whole(context_.params.grads());
+                     },
+                     /*by_host=*/true});
     out.push_back({Span::optim, [this] {
                      optimizer_->end_step(context_.config.train.clip_norm);
                    }});

@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 
 #include "lockstep/kernels/update.h"
-#include "lockstep/optim/flat_params.h"
 
 namespace lockstep {
 namespace {
@@ -24,11 +23,9 @@ void add_to(at::Tensor& total, const at::Tensor& part) {
 
 }  // namespace
 
-void GradNorms::add_pass(FlatParams& params, std::int64_t samples, double share,
-                         bool more) {
+void GradNorms::add_pass(const at::Tensor& grads, std::int64_t samples,
+                         double share, bool more) {
   const at::NoGradGuard no_grad;
-  params.settle_grads();
-  const at::Tensor& grads = params.grads();
   // What this pass added is the difference to what was there before.
   const at::Tensor sq =
       squared_norm(before_.defined() ? before_.sub_(grads) : grads);

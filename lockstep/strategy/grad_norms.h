@@ -11,13 +11,11 @@
 
 namespace lockstep {
 
-class FlatParams;
-
 class GradNorms {
  public:
-  // One rank: after the backward of each pass. `share` is the pass's weight in
-  // the sum of gradients. `more`: another pass follows.
-  void add_pass(FlatParams& params, std::int64_t samples, double share,
+  // One rank: all gradients after the backward of each pass, settled. `share`
+  // is the pass's weight in their sum. `more`: another pass follows.
+  void add_pass(const at::Tensor& grads, std::int64_t samples, double share,
                 bool more);
 
   // Several ranks: gradients of this rank that are about to be sent, then how

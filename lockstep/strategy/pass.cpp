@@ -73,12 +73,9 @@ at::Tensor loss_of(const StrategyContext& context, const at::Tensor& logits,
                            context.config.train.label_smoothing);
 }
 
-// This rank's part of a measured step: the sum of its passes.
-void end_sent(GradNorms& norms, const StepInput& input) {
-  std::int64_t samples = 0;
-  for (const Batch& pass : input.passes) samples += pass.samples;
-  norms.end_sent(samples, static_cast<double>(samples) /
-                              static_cast<double>(input.global_samples));
+double share_of(std::int64_t samples, const StepInput& input) {
+  return static_cast<double>(samples) /
+         static_cast<double>(input.global_samples);
 }
 
 }  // namespace
@@ -144,11 +141,10 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
     context.recorder.cut(Span::forward);
     if (i + 1 == end && before_last) before_last();
     root.backward();
-    if (input.norms != nullptr && context.group.size() == 1)
-      input.norms->add_pass(context.params, pass.samples,
-                            static_cast<double>(pass.samples) /
-                                static_cast<double>(input.global_samples),
-                            i + 1 < end);
+    if (compares_passes(context, input)) {
+      context.params.settle_grads();
+      note_pass(context, input, pass, i + 1 < end);
+    }
     context.recorder.cut(Span::backward);
   }
   return outcome;
@@ -162,9 +158,25 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
     if (!held) buckets.arm();
   });
   buckets.finish();
-  if (input.norms != nullptr) end_sent(*input.norms, input);
+  if (input.norms != nullptr) note_sent(input);
   if (!held) context.recorder.cut(Span::backward);
   return outcome;
+}
+
+bool compares_passes(const StrategyContext& context, const StepInput& input) {
+  return input.norms != nullptr && context.group.size() == 1;
+}
+
+void note_pass(const StrategyContext& context, const StepInput& input,
+               const Batch& pass, bool more) {
+  input.norms->add_pass(context.params.grads(), pass.samples,
+                        share_of(pass.samples, input), more);
+}
+
+void note_sent(const StepInput& input) {
+  std::int64_t samples = 0;
+  for (const Batch& pass : input.passes) samples += pass.samples;
+  input.norms->end_sent(samples, share_of(samples, input));
 }
 
 void broadcast_from_0(const StrategyContext& context,

@@ -53,6 +53,16 @@ StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
 StepOutcome run_passes(const StrategyContext& context, const StepInput& input,
                        Buckets& buckets);
 
+// Whether the step compares the gradients of its passes: it measures its noise
+// and there are no other ranks to compare with.
+bool compares_passes(const StrategyContext& context, const StepInput& input);
+// One of them ran backward and gradients are settled. `more`: another follows.
+void note_pass(const StrategyContext& context, const StepInput& input,
+               const Batch& pass, bool more);
+// Of a step that measures its noise: this rank's gradients have left, those of
+// all its passes together.
+void note_sent(const StepInput& input);
+
 // Rank 0's parameters and running statistics to every rank.
 void broadcast_from_0(const StrategyContext& context,
                       const FlatBuffers& buffers);

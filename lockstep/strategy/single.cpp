@@ -27,8 +27,7 @@ class Single final : public Strategy {
   void start() override {}
 
   StepOutcome step(const StepInput& input, Optimizer& optimizer) override {
-    // Norms of single passes are read by the host: such a step is not captured.
-    if (!graph_.captures() || input.norms) return plain_step(input, optimizer);
+    if (!graph_.captures()) return plain_step(input, optimizer);
     optimizer_ = &optimizer;
     optimizer.begin_step(input.lr);
     return graph_.step(input);
@@ -38,7 +37,6 @@ class Single final : public Strategy {
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
-    if (graph_.captures()) refresh_half(context_);
     StepOutcome outcome = run_passes(context_, input);
     if (input.norms) input.norms->add_whole(context_.params.grads());
     optimizer.step(input.lr, clip(context_));
@@ -49,6 +47,10 @@ class Single final : public Strategy {
 
   std::vector<GraphPiece> pieces(const StepInput& input, StepOutcome& outcome) {
     std::vector<GraphPiece> out = pass_pieces(context_, input, outcome, {});
+    if (input.norms)
+      out.push_back({Span::backward,
+                     [&] { input.norms->add_whole(context_.params.grads()); },
+                     /*by_host=*/true});
     out.push_back({Span::optim, [this] {
                      optimizer_->end_step(context_.config.train.clip_norm);
                    }});

@@ -7,6 +7,7 @@
 
 #include "lockstep/comm/group.h"
 #include "lockstep/config/capture.h"
+#include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/strategy/pass.h"
@@ -21,7 +22,7 @@ constexpr std::size_t kMaxShapes = 6;
 // What a captured step takes for granted. Batches that lie where the last ones
 // lay are read in place, so their addresses belong to it.
 std::vector<std::int64_t> key_of(const StepInput& input) {
-  std::vector<std::int64_t> key{input.global_samples};
+  std::vector<std::int64_t> key{input.global_samples, input.norms != nullptr};
   for (const Batch& pass : input.passes) {
     key.push_back(pass.samples);
     for (const std::int64_t size : pass.inputs.sizes()) key.push_back(size);
@@ -39,6 +40,26 @@ Batch room_for(const Batch& batch) {
   room.targets = at::empty_like(batch.targets);
   return room;
 }
+
+// Weights in bf16 as kernels read them, where the settings ask for them: the
+// last update moved them.
+void refresh_half(const StrategyContext& context) {
+  if (context.config.train.precision == Precision::bf16)
+    context.params.cast_to_half();
+}
+
+// Adds the time it lives to a sum.
+class Adds {
+ public:
+  explicit Adds(double& sum_s) : sum_s_(sum_s) {}
+  ~Adds() { sum_s_ += now_s() - begin_s_; }
+  Adds(const Adds&) = delete;
+  Adds& operator=(const Adds&) = delete;
+
+ private:
+  double& sum_s_;
+  double begin_s_ = now_s();
+};
 
 }  // namespace
 
@@ -60,18 +81,19 @@ std::vector<GraphPiece> pass_pieces(const StrategyContext& context,
                      if (first) refresh_half(context);
                      *root = forward_pass(context, pass, global, outcome);
                    }});
-    out.push_back({Span::backward, [root, last, before_last] {
+    const bool compares = compares_passes(context, input);
+    out.push_back({Span::backward, [&, root, last, before_last, compares] {
                      if (last && before_last) before_last();
                      root->backward();
                      *root = {};
+                     if (compares) context.params.settle_grads();
                    }});
+    if (compares)
+      out.push_back({Span::backward,
+                     [&, last] { note_pass(context, input, pass, !last); },
+                     true});
   }
   return out;
-}
-
-void refresh_half(const StrategyContext& context) {
-  if (context.config.train.precision == Precision::bf16)
-    context.params.cast_to_half();
 }
 
 std::string cannot_capture(const StrategyContext& context) {
@@ -99,6 +121,7 @@ StepGraph::StepGraph(const StrategyContext& context, PieceMaker make)
 StepOutcome StepGraph::step(const StepInput& input) {
   if (!why_eager_.empty()) return run(input);
   Shape& shape = shape_of(input);
+  shape.input.norms = input.norms;
   for (std::size_t i = 0; i < input.passes.size(); ++i) {
     if (input.passes[i].in_place) continue;
     shape.input.passes[i].inputs.copy_(input.passes[i].inputs);
@@ -106,8 +129,11 @@ StepOutcome StepGraph::step(const StepInput& input) {
   }
   context_.recorder.cut(Span::copy);
   const bool timed = context_.recorder.timing();
-  if (!std::exchange(shape.warm, true) || !capture(shape, timed))
+  if (!std::exchange(shape.warm, true)) {
+    const Adds set_up(set_up_s_);
     return run(shape.input);
+  }
+  if (!capture(shape, timed)) return run(shape.input);
   ++replayed_;
   const Recorded& recorded = timed ? shape.timed : shape.whole;
   for (const Work& part : recorded.parts) part();
@@ -133,6 +159,7 @@ StepGraph::Shape& StepGraph::shape_of(const StepInput& input) {
 // False when it cannot be; then steps go on as they are, if that is allowed.
 bool StepGraph::capture(Shape& shape, bool timed) {
   if (!(timed ? shape.timed : shape.whole).parts.empty()) return true;
+  const Adds set_up(set_up_s_);
   try {
     record(shape, timed);
     return true;
@@ -205,6 +232,7 @@ Json StepGraph::notes() const {
   return {{"graphs_captured", captured_},
           {"steps_replayed", replayed_},
           {"steps_one_by_one", eager_},
+          {"set_up_s", set_up_s_},
           {"why_one_by_one", why_eager_}};
 }
 

@@ -33,15 +33,12 @@ using PieceMaker =
     std::function<std::vector<GraphPiece>(const StepInput&, StepOutcome&)>;
 
 // Forward and backward of each pass, and `before_last` right before the last
-// backward. Those who call it may add pieces before and after.
+// backward. Those who call it may add pieces before and after. Norms of a step
+// that measures its noise are the host's to take: each such step has its own.
 std::vector<GraphPiece> pass_pieces(const StrategyContext& context,
                                     const StepInput& input,
                                     StepOutcome& outcome,
                                     const std::function<void()>& before_last);
-
-// Weights in bf16 as kernels read them, where the settings ask for them: the
-// last update moved them.
-void refresh_half(const StrategyContext& context);
 
 // Why steps of this run cannot be captured; empty when they can.
 std::string cannot_capture(const StrategyContext& context);
@@ -65,7 +62,9 @@ class StepGraph {
   // A step that went another way.
   void count_plain_step() { ++eager_; }
 
-  // For the run's record: steps replayed, steps run as they were and why.
+  // For the run's record: steps replayed, steps run as they were and why, and
+  // the host's seconds in first steps and recordings, where libraries look for
+  // their kernels.
   Json notes() const;
 
  private:
@@ -102,6 +101,7 @@ class StepGraph {
   bool captures_;
   Beside beside_;
   std::int64_t replayed_ = 0, eager_ = 0, captured_ = 0;
+  double set_up_s_ = 0;
 };
 
 }  // namespace lockstep

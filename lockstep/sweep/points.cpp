@@ -104,7 +104,6 @@ void shorten(RunConfig& config, const StudyConfig& study) {
   config.train.eval_every = 0;
   config.store.checkpoint = false;
   config.measure.record = true;
-  config.measure.every = 1;
 }
 
 Point point_of(const StudyRecipe& recipe, std::size_t index) {

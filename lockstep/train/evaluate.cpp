@@ -35,7 +35,8 @@ double information_of(const Confusion& confusion) {
 using Range =
     std::pair<std::int64_t, std::int64_t>;  // of samples: [begin, end)
 
-// Calls `use` with each batch of the range, on the device.
+// Calls `use` with each batch of the range, on the device. The short one at the
+// end is not worth a search for kernels.
 void for_each_batch(const RunConfig& config, const HeldBack& held,
                     Device& device, const Range& range,
                     const std::function<void(const Batch&)>& use) {
@@ -43,17 +44,19 @@ void for_each_batch(const RunConfig& config, const HeldBack& held,
       static_cast<std::size_t>(range.second - range.first));
   std::iota(samples.begin(), samples.end(), range.first);
   const std::int64_t size = batch_of(config);
+  const auto use_one = [&](const Batch& batch) {
+    device.search_kernels(batch.samples == size);
+    use(to_device(batch, device.torch(), config.train));
+  };
   if (held.resident != nullptr) {
     const at::Tensor order = held.resident->order(samples);
     for (const at::Tensor& part : order.split(size))
-      use(to_device(held.resident->batch(part, 0), device.torch(),
-                    config.train));
+      use_one(held.resident->batch(part, 0));
     return;
   }
   Loader loader(held.data, std::move(samples),
                 {.batch = size, .workers = config.data.workers});
-  while (std::optional<Batch> batch = loader.next())
-    use(to_device(*batch, device.torch(), config.train));
+  while (std::optional<Batch> batch = loader.next()) use_one(*batch);
 }
 
 at::Tensor with_mirror(const RunConfig& config, const Model& model,

@@ -98,6 +98,7 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
     at::set_num_threads(core_count());
   std::unique_ptr<Device> device = open_device(config.train.device);
   device->allow_tf32(config.train.precision != Precision::fp32);
+  device->search_kernels(true);
   return device;
 }
 
@@ -202,6 +203,7 @@ void finish_record(RunRecord& record, Ending ending, Session& s) {
   record.status = ending == Ending::done ? "done" : "interrupted";
   record.ended_utc = utc_now();
   record.steps = s.strategy.notes();
+  record.steps["parts_timed_every"] = s.recorder.every();
   record.steps["training_s"] = s.training_s;
   record.steps.update(s.rehearsal);
   if (s.folder == nullptr) return;

@@ -72,9 +72,6 @@ void check_rehearsal(const RunConfig& config) {
   const auto refuse = [](const char* what, const char* hint) {
     throw Error(Fault::config, "train.rehearse", what, hint);
   };
-  if (config.batch.mode == BatchMode::adaptive)
-    refuse("an adaptive batch has no size to rehearse",
-           "set train.rehearse=0, or batch.mode=fixed");
   if (config.strategy.kind == StrategyKind::local_sgd ||
       config.strategy.hook != HookKind::none)
     refuse("local_sgd and gradient hooks remember their steps",

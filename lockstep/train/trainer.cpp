@@ -180,6 +180,8 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
     if (s.group.size() == 1)
       loaded.passes = in_halves(std::move(loaded.passes));
   }
+  // Sizes that come once an epoch or less are not worth the search.
+  s.device.search_kernels(global == s.batch.size.global && norms == nullptr);
   logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);

@@ -55,6 +55,37 @@ TEST_F(CapturedStep, TrainsToTheSameBitsPieceByPieceAndTimesThem) {
   }
 }
 
+// What a measured step leaves is its own: later ones do not write over it.
+void expect_same_norms(Scene scene, std::size_t norms_a_step) {
+  scene.noise_every = 3;
+  const Trained eager = train(scene);
+  scene.config.train.graph = GraphUse::on;
+  const Trained captured = train(scene);
+  EXPECT_EQ(eager.norms.size(), 4 * norms_a_step);
+  EXPECT_EQ(eager.norms, captured.norms);
+  EXPECT_EQ(eager.losses, captured.losses);
+  EXPECT_TRUE(at::equal(eager.values, captured.values));
+  EXPECT_EQ(captured.notes.at("steps_replayed"), 9);
+  EXPECT_EQ(captured.notes.at("steps_one_by_one"), 3);
+}
+
+TEST_F(CapturedStep, MeasuresTheSameNoise) {
+  for (const int every : {1, 1000})
+    expect_same_norms({config_of(ModelKind::linear, GraphUse::off), every}, 3);
+}
+
+TEST_F(CapturedStep, MeasuresTheSameNoiseOfRanks) {
+  RunConfig config = config_of(ModelKind::linear, GraphUse::off);
+  config.strategy.kind = StrategyKind::ddp;
+  config.strategy.first_bucket_bytes = config.strategy.bucket_bytes = 1000;
+  const auto group = make_emulated_group(
+      4, [](Collective, std::int64_t, int) { return 50e-6; },
+      gpu_table().delay);
+  for (const int every : {1, 1000})
+    expect_same_norms({.config = config, .every = every, .ranks = group.get()},
+                      2);
+}
+
 // Rank 0 of four, the others emulated: its sums are its own values.
 Trained train_ddp(GraphUse graph, int every) {
   RunConfig config = config_of(ModelKind::linear, graph);

@@ -5,7 +5,9 @@
 
 #include <torch/utils.h>
 
+#include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "lockstep/comm/thread_group.h"
@@ -13,7 +15,9 @@
 #include "lockstep/measure/recorder.h"
 #include "lockstep/model/model.h"
 #include "lockstep/optim/optimizer.h"
+#include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/strategy.h"
+#include "lockstep/train/noise_log.h"
 
 namespace lockstep {
 
@@ -37,6 +41,7 @@ struct Scene {
   int every = 1;                    // measure.every
   std::function<Model()> own = {};  // instead of the configured model
   Group* ranks = nullptr;           // null: a rank alone
+  int noise_every = 0;              // steps between two that measure noise
 };
 
 struct Trained {
@@ -45,6 +50,7 @@ struct Trained {
   Json notes;
   std::vector<StepSample> samples;
   std::vector<CommSample> messages;
+  std::vector<double> norms;  // squared: of each part, then of the whole
 };
 
 // The first n samples, in as many passes as the settings ask for.
@@ -67,6 +73,12 @@ inline at::Tensor buffers_of(const torch::nn::Module& module) {
   return at::cat(flat);
 }
 
+inline void add_norms(const GradNorms& norms, std::vector<double>& to) {
+  for (const GradNorms::Part& part : norms.parts())
+    to.push_back(part.sq.item<double>());
+  to.push_back(norms.whole_sq().item<double>());
+}
+
 inline Trained train_rank(const Scene& scene, Group& group) {
   const RunConfig& config = scene.config;
   const auto device = open_device("cuda");
@@ -83,20 +95,27 @@ inline Trained train_rank(const Scene& scene, Group& group) {
   const at::Tensor x = at::randn({8, 12000}).to(device->torch());
   const at::Tensor y = at::randint(10, {8}, at::kLong).to(device->torch());
   Trained out;
+  std::deque<GradNorms> measured;
   for (int step = 0; step < kSteps; ++step) {
     // Every third batch is short.
     const std::int64_t n = step % 3 == 2 ? 5 : 8;
     recorder.begin_step(step, 0);
+    std::vector<Batch> passes = passes_of(x, y, n, config.batch.accumulate);
+    const bool measures =
+        scene.noise_every > 0 && n == 8 && step % scene.noise_every == 0;
+    if (measures) passes = in_halves(std::move(passes));
     const StepOutcome outcome =
-        strategy->step({.passes = passes_of(x, y, n, config.batch.accumulate),
+        strategy->step({.passes = std::move(passes),
                         .global_samples = n,
                         .lr = config.optim.lr / (1 + step),
-                        .step = step},
+                        .step = step,
+                        .norms = measures ? &measured.emplace_back() : nullptr},
                        optimizer);
     recorder.end_step(n);
     out.losses.push_back(outcome.loss_sum.item<double>() /
                          static_cast<double>(n));
   }
+  for (const GradNorms& norms : measured) add_norms(norms, out.norms);
   out.values = params.values().cpu();
   out.buffers = buffers_of(*model.module);
   out.notes = strategy->notes();

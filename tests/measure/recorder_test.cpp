@@ -75,6 +75,33 @@ TEST(Recorder, StepsBetweenHaveTheirWholeTimeOnly) {
   EXPECT_EQ(samples.steps[2].forward_s, 10);
 }
 
+TEST(Recorder, InAStreamAStepBeginsWhereTheLastOneEnded) {
+  FakeTime time;
+  TimeSource source = time.source();
+  source.in_stream = true;
+  Recorder recorder(0, source, {.every = 0});
+  EXPECT_EQ(recorder.every(), 10);
+  for (std::int64_t i = 0; i < 21; ++i) one_step(recorder, time, i);
+  // Where the first began, three steps in six pieces, 18 whole ones.
+  EXPECT_EQ(time.marks.size(), 1U + 3 * 6 + 18);
+  const auto samples = recorder.collect(std::vector<double>(21));
+  for (const StepSample& s : samples.steps) {
+    EXPECT_EQ(s.begin_s, 63.0 * static_cast<double>(s.step));
+    EXPECT_EQ(s.step_s, 63);
+    EXPECT_EQ(std::isnan(s.forward_s), s.step % 10 != 0);
+  }
+  // After a pause the next one begins anew.
+  time.now += 1000;
+  one_step(recorder, time, 21);
+  EXPECT_EQ(recorder.collect(std::vector{0.0}).steps[0].step_s, 63);
+}
+
+TEST(Recorder, OnAClockThePartsOfEveryStepAreTimedUnlessAskedOtherwise) {
+  FakeTime time;
+  EXPECT_EQ(Recorder(0, time.source(), {.every = 0}).every(), 1);
+  EXPECT_EQ(Recorder(0, time.source(), {.every = 3}).every(), 3);
+}
+
 TEST(Recorder, CommunicationIsTheUnionOfItsMessages) {
   FakeTime time;
   Recorder recorder(0, time.source(), {});

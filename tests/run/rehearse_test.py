@@ -54,9 +54,19 @@ class Rehearse(unittest.TestCase):
                     self.assertNotIn("rehearsed_steps", record(plain)["steps"])
                     self.assertEqual(said.stderr.count("epoch   1"), 1)
 
+    def test_a_batch_that_adapts_rehearses_its_first_size(self):
+        with Folder() as folder:
+            adaptive = [*SGD, "batch.mode=adaptive", "batch.per_rank=0", "batch.global=12",
+                        "batch.decide_every=4", "batch.noise_every=2"]
+            plain, _ = self.train(folder, "plain", *adaptive)
+            again, _ = self.train(folder, "again", *adaptive, "train.rehearse=2",
+                                  f"batch.decisions={plain / 'decisions.jsonl'}")
+            self.expect_same(plain, again)
+            self.assertEqual(record(again)["steps"]["rehearsed_steps"], 4)
+
     def test_what_cannot_be_put_back_is_not_rehearsed(self):
         with Folder() as folder:
-            for setting in ["batch.mode=adaptive", "strategy.hook=topk"]:
+            for setting in ["strategy.kind=local_sgd", "strategy.hook=topk"]:
                 done = lockstep("train", folder.recipe, "--out", folder.path / "no",
                                 *sets("train.rehearse=1", "comm.ranks=2", setting))
                 self.assertEqual(done.returncode, 2, done.stderr)

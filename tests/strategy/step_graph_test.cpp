@@ -26,6 +26,7 @@ class Breaking final : public Device {
   std::int64_t peak_memory_bytes() override { return 0; }
   void reset_peak_memory() override {}
   void allow_tf32(bool) override {}
+  void search_kernels(bool) override {}
   at::Tensor random_state() override { return cpu_->random_state(); }
   void set_random_state(const at::Tensor& s) override {
     cpu_->set_random_state(s);
