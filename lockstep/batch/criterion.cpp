@@ -67,7 +67,12 @@ BatchOutcome judge(const BatchCandidate& c, double target,
   if (!out.late_s && out.time_s) out.late_s = c.runs.front().time_s.back();
   const std::vector<double> final = final_values(c);
   out.final_nats = mean(final);
-  out.final_se = final.size() > 1 ? standard_error(final) : options.sampling_se;
+  // Two or three runs know their spread badly: they may agree by chance. What
+  // the validation set leaves open is the least of it.
+  const double least =
+      options.sampling_se / std::sqrt(static_cast<double>(final.size()));
+  out.final_se =
+      final.size() > 1 ? std::max(standard_error(final), least) : least;
   return out;
 }
 

@@ -186,6 +186,16 @@ std::string said(const Fifth& f) {
 }
 
 bool large(const RunFacts& r) { return r.ranks == 4 && r.per_rank == 512; }
+bool small(const RunFacts& r) { return r.ranks == 1 && r.per_rank == 128; }
+bool says(const RunFacts& r, const char* text) {
+  return r.arm.find(text) != std::string::npos;
+}
+
+std::optional<Fifth> plain_of(const Study& study,
+                              bool (*shape)(const RunFacts&)) {
+  return fifth_epoch(
+      study, [&](const RunFacts& r) { return shape(r) && r.arm == "fixed"; });
+}
 
 Claim large_batch_loses(const Study& study) {
   const std::string source = "seed 004, Q4.1";
@@ -193,48 +203,41 @@ Claim large_batch_loses(const Study& study) {
       "fifth epoch: 4 x 512 has 27.50 % (loss 0.6444) where 1 x 128 has 79.55 "
       "% "
       "(0.685)";
-  const auto small = fifth_epoch(study, [](const RunFacts& r) {
-    return r.ranks == 1 && r.per_rank == 128;
-  });
-  const auto big = fifth_epoch(
-      study, [](const RunFacts& r) { return large(r) && r.arm == "fixed"; });
-  if (!small || !big)
+  const auto one = plain_of(study, small), four = plain_of(study, large);
+  if (!one || !four)
     return untested(source, claim,
                     "needs five epochs of both: "
                     "recipes/study_hpml_accuracy.toml");
   return judged(source, claim,
-                "1 x 128: " + said(*small) + "; 4 x 512: " + said(*big),
-                big->accuracy < small->accuracy - 0.1);
+                "1 x 128: " + said(*one) + "; 4 x 512: " + said(*four),
+                four->accuracy < one->accuracy - 0.1);
 }
 
-bool says(const RunFacts& r, const char* text) {
-  return r.arm.find(text) != std::string::npos;
-}
-
-// Every arm of 4 x 512 that is not the plain one, the best of them first said.
+// Every arm of 4 x 512 that is not the plain one. Brought back is more than
+// half of what was lost, by a rate that was scaled.
 Claim remedies(const Study& study) {
   const std::string source = "seed 004, Q4.2, Q7";
   const std::string claim =
       "scaling the rate with the batch, and warm-up, bring the accuracy back";
-  const auto plain = fifth_epoch(
-      study, [](const RunFacts& r) { return large(r) && r.arm == "fixed"; });
+  const auto one = plain_of(study, small), plain = plain_of(study, large);
   std::set<std::string> arms;
   for (const RunFacts& r : study.runs)
-    if (large(r) && says(r, "linear")) arms.insert(r.arm);
+    if (large(r) && r.arm != "fixed") arms.insert(r.arm);
   std::string text;
   double best = 0;
   for (const std::string& arm : arms)
     if (const auto f = fifth_epoch(study, [&](const RunFacts& r) {
           return large(r) && r.arm == arm;
         })) {
-      best = std::max(best, f->accuracy);
+      if (arm.find("linear") == 0 || arm.find("square_root") == 0)
+        best = std::max(best, f->accuracy);
       text += "; " + arm + ": " + said(*f);
     }
-  if (!plain || text.empty())
+  if (!one || !plain || text.empty())
     return untested(source, claim,
                     "needs both arms of recipes/study_hpml_accuracy.toml");
   return judged(source, claim, "fixed: " + said(*plain) + text,
-                best > plain->accuracy);
+                best > (plain->accuracy + one->accuracy) / 2);
 }
 
 // Two arms of one configuration, side by side.
@@ -252,12 +255,11 @@ Claim sampler(const Study& study) {
   const std::string source = "seed 004, Q5";
   const std::string claim =
       "the sampler's epoch number synchronises the processes";
-  const auto alone = [](const RunFacts& r) { return r.ranks == 1; };
   const std::string text = side_by_side(
       study, "a new order each epoch",
-      [&](const RunFacts& r) { return alone(r) && !says(r, "reshuffle"); },
+      [](const RunFacts& r) { return small(r) && !says(r, "reshuffle"); },
       "the same order",
-      [&](const RunFacts& r) { return alone(r) && says(r, "reshuffle"); });
+      [](const RunFacts& r) { return small(r) && says(r, "reshuffle"); });
   if (text.empty())
     return untested(source, claim,
                     "it reseeds the shuffle and synchronises nothing; "
@@ -270,11 +272,23 @@ Claim sampler(const Study& study) {
 Claim batchnorm(const Study& study) {
   const std::string source = "seed 004, Q6";
   const std::string claim = "BatchNorm's statistics are passed between GPUs";
-  const std::string text = side_by_side(
-      study, "local (the default)",
-      [](const RunFacts& r) { return large(r) && !says(r, "sync_batchnorm"); },
-      "synchronised",
-      [](const RunFacts& r) { return large(r) && says(r, "sync_batchnorm"); });
+  const auto local = [](const RunFacts& r) {
+    return large(r) && r.arm == "fixed";
+  };
+  std::string text =
+      side_by_side(study, "local (the default)", local, "synchronised",
+                   [](const RunFacts& r) {
+                     return large(r) && r.arm == "fixed, sync_batchnorm=true";
+                   });
+  // Ranks that share a device cannot synchronise; one rank with all samples
+  // computes the same.
+  if (text.empty())
+    text = side_by_side(
+        study, "local (the default)", local,
+        "one device with the whole batch, as synchronising would compute it",
+        [](const RunFacts& r) {
+          return r.ranks == 1 && r.per_rank == 2048 && r.arm == "fixed";
+        });
   if (text.empty())
     return untested(
         source, claim,

@@ -93,6 +93,16 @@ void flush(Session& s, StepLog& log, NoiseLog& noise) {
   if (s.folder != nullptr) s.folder->append(all.steps, all.messages, {});
 }
 
+// Before the host does something else than the next step. Steps that a GPU
+// still has to run are the epoch's time too.
+void pause(Session& s, StepLog& log, NoiseLog& noise) {
+  const double begin = now_s();
+  s.device.synchronize();
+  s.totals.seconds += now_s() - begin;
+  s.totals.seconds_with_loading += now_s() - begin;
+  flush(s, log, noise);
+}
+
 // All ranks take part, rank 0 writes.
 void checkpoint(Session& s, bool best) {
   if (!s.config.store.checkpoint) return;
@@ -187,8 +197,6 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
                  loaded.samples, loaded.predictions);
   s.recorder.end_step(loaded.samples);
   if (last_of_epoch && more_epochs(s)) order_next_epoch(s);
-  // Time read while a GPU still works would be the host's alone.
-  if (last) s.device.synchronize();
   s.totals.seconds += now_s() - ready;
   s.totals.seconds_with_loading += now_s() - begin;
   s.batch.progress += progress_of(s, global);
@@ -216,15 +224,15 @@ Ending train_epoch(Session& s) {
     if (bar) bar->update(s.at.done);
     if (epoch_done(s)) break;
     if (due(s.config.store.every_steps, s.at.step)) {
-      flush(s, logs.steps, logs.noise);
+      pause(s, logs.steps, logs.noise);
       checkpoint(s, false);
     }
     if (stop || finished(s) || !decision_due(s)) continue;
-    flush(s, logs.steps, logs.noise);
+    pause(s, logs.steps, logs.noise);
     // Steps of another size come from another source.
     if (decide(s)) break;
   }
-  flush(s, logs.steps, logs.noise);
+  pause(s, logs.steps, logs.noise);
   return stop ? Ending::interrupted : Ending::done;
 }
 

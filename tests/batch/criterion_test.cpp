@@ -65,6 +65,19 @@ TEST(Criterion, TheFirstToTheCommonTargetIsChosen) {
 }
 
 // Information saturates: a batch that is fast but ends low must not win.
+// Two runs that agree to the last digit know no more than their validation set.
+TEST(Criterion, RunsThatAgreeByChanceDiscardNobody) {
+  const std::vector<BatchCandidate> c = {
+      {32, {curve(1.80, 9), curve(1.80, 9)}},
+      {64, {curve(1.785, 6), curve(1.785, 6)}}};
+  CriterionOptions options = ten_classes();
+  EXPECT_TRUE(choose_by_information(c, options).outcomes[1].discarded);
+  options.sampling_se = 0.01;
+  const InformationChoice choice = choose_by_information(c, options);
+  EXPECT_FALSE(choice.outcomes[1].discarded);
+  EXPECT_EQ(choice.outcomes[choice.chosen].batch, 64);
+}
+
 TEST(Criterion, TheGuardDiscardsAFastBatchThatEndsLow) {
   const std::vector<BatchCandidate> c = {{64, {curve(2.0, 6)}},
                                          {512, {curve(1.97, 2)}}};
