@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "lockstep/analyse/batch_arms.h"
 #include "lockstep/analyse/sibling_times.h"
 #include "lockstep/analyse/untimed.h"
 #include "lockstep/batch/information.h"
@@ -83,6 +84,13 @@ std::string why_not_timed(const NotTimed* not_timed, const RunConfig& config) {
   return config.comm.kind == CommKind::emulated ? "" : "was " + not_timed->why;
 }
 
+std::optional<LateNoise> late_noise_of(const RunRecord& record) {
+  const Json late = record.summary.value("noise_scale", Json::object())
+                        .value("second_half", Json::object());
+  if (!late.value("resolved", false)) return std::nullopt;
+  return LateNoise{late.at("value"), late.at("low90"), late.at("high90")};
+}
+
 Stored read_run(const fs::path& path, const fs::path& study,
                 UntimedRuns& untimed) {
   const RunFolder folder = RunFolder::open(path);
@@ -129,73 +137,6 @@ std::int64_t shared(const std::vector<Stored>& runs, const char* what,
                 fmt::format("runs differ: {}", fmt::join(seen, ", ")),
                 "compare runs on the same data only");
   return seen.empty() ? 0 : *seen.begin();
-}
-
-// Settings by name, without those the comparison is about and those that
-// cannot change what is learned.
-std::map<std::string, std::string> other_settings(const RunConfig& config) {
-  static const std::set<std::string> kSections = {"batch", "comm", "store",
-                                                  "measure"};
-  static const std::set<std::string> kFields = {
-      "train.seed", "optim.lr", "train.device", "train.rehearse"};
-  std::map<std::string, std::string> out;
-  const Json json = to_json(config);
-  for (const auto& [section, fields] : json.items())
-    if (!kSections.contains(section))
-      for (const auto& [name, value] : fields.items())
-        if (!kFields.contains(section + "." + name))
-          out[section + "." + name] = value.dump();
-  return out;
-}
-
-using Settings = std::map<std::string, std::string>;
-
-std::string label_of(const Settings& run, const std::vector<std::string>& by) {
-  std::string label;
-  for (const std::string& name : by)
-    label += (label.empty() ? "" : " ") + name + "=" + run.at(name);
-  return label;
-}
-
-std::size_t told_apart(const std::vector<Settings>& runs,
-                       const std::vector<std::string>& by) {
-  std::set<std::string> labels;
-  for (const Settings& run : runs) labels.insert(label_of(run, by));
-  return labels.size();
-}
-
-// Another optimiser brings half a dozen settings of its own: beyond three,
-// those that tell no arm apart go, the ones people choose by last.
-void shorten(const std::vector<Settings>& runs, std::vector<std::string>& by) {
-  static const std::set<std::string> kLast = {"optim.kind", "optim.lr_rule",
-                                              "optim.warmup_epochs"};
-  const std::size_t all = told_apart(runs, by);
-  for (const bool last : {false, true})
-    for (std::size_t i = 0; i < by.size() && by.size() > 3;) {
-      std::vector<std::string> fewer = by;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (kLast.contains(by[i]) == last && told_apart(runs, fewer) == all)
-        by = std::move(fewer);
-      else
-        ++i;
-    }
-}
-
-// For each run, settings in which not all runs agree: enough to tell which.
-std::vector<std::string> arms(const std::vector<Stored>& stored) {
-  std::vector<Settings> runs;
-  std::map<std::string, std::set<std::string>> seen;
-  for (const Stored& run : stored) {
-    runs.push_back(other_settings(run.config));
-    for (const auto& [name, value] : runs.back()) seen[name].insert(value);
-  }
-  std::vector<std::string> by;
-  for (const auto& [name, values] : seen)
-    if (values.size() > 1) by.push_back(name);
-  shorten(runs, by);
-  std::vector<std::string> out;
-  for (const Settings& run : runs) out.push_back(label_of(run, by));
-  return out;
 }
 
 // Steps up to and with each epoch, by the number of its last one. Of epochs
@@ -271,6 +212,7 @@ BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
   run.diverged = stored.diverged;
   run.step_s = stored.times.step_s;
   run.noise_scale = stored.noise_scale;
+  run.late_noise = late_noise_of(stored.record);
   for (std::size_t i = 0; i < stored.epochs.size(); ++i) {
     const EpochSample& e = stored.epochs[i];
     if (!std::isfinite(e.train_loss)) break;
@@ -347,7 +289,9 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   if (!recorded) require_classes(kept, out.classes);
   out.information =
       recorded ? "as recorded with the runs" : "Fano's bound of the accuracy";
-  const std::vector<std::string> arm_of = arms(kept);
+  std::vector<RunConfig> configs;
+  for (const Stored& run : kept) configs.push_back(run.config);
+  const std::vector<std::string> arm_of = batch_arms(configs);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     out.runs.push_back(convert(kept[i], out.classes, recorded));
     out.runs.back().arm = arm_of[i];

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Evaluation {
   double accuracy = 0;
 };
 
+// Noise scale of a run's second half with its 90 % interval, where the samples
+// there are enough to tell.
+struct LateNoise {
+  double value = 0, low = 0, high = 0;
+};
+
 struct BatchRun {
   std::string name;
   std::string arm;  // settings that set it apart, other than those below
@@ -30,6 +37,7 @@ struct BatchRun {
   bool diverged = false;
   double step_s = std::nan("");          // median
   std::vector<double> noise_scale = {};  // along the run, where measured
+  std::optional<LateNoise> late_noise = {};
 };
 
 struct BatchRuns {

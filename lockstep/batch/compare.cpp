@@ -148,19 +148,35 @@ void fit_bend(const Arm& arm) {
   }
 }
 
-// Along the run of the smallest batch that measured it, on the fewest ranks.
+// Targets are reached late, and noise grows as training goes on: the second
+// half counts, of all runs that resolve theirs.
+std::optional<NoiseAlongRun> late_noise(const Runs& runs) {
+  std::vector<double> value, low, high;
+  for (const BatchRun* run : runs)
+    if (const auto& late = run->late_noise) {
+      value.push_back(late->value);
+      low.push_back(late->low), high.push_back(late->high);
+    }
+  if (value.empty()) return std::nullopt;
+  return NoiseAlongRun{
+      quantile(value, 0.5), quantile(low, 0.5), quantile(high, 0.5),
+      fmt::format("second half of {} runs that resolve it", value.size())};
+}
+
+// Else along the run of the smallest batch that measured it.
 std::optional<NoiseAlongRun> noise_along(const Arm& arm) {
-  const BatchRun* smallest = nullptr;
+  Runs all;
   for (const Draft* d : arm)
     for (const Runs& runs : d->groups)
-      for (const BatchRun* run : runs)
-        if (!run->noise_scale.empty() &&
-            (smallest == nullptr || run->batch < smallest->batch))
-          smallest = run;
-  if (smallest == nullptr) return std::nullopt;
-  return NoiseAlongRun{quantile(smallest->noise_scale, 0.5),
-                       quantile(smallest->noise_scale, 0.25),
-                       quantile(smallest->noise_scale, 0.75)};
+      all.insert(all.end(), runs.begin(), runs.end());
+  if (auto late = late_noise(all)) return late;
+  std::erase_if(all, [](const BatchRun* r) { return r->noise_scale.empty(); });
+  if (all.empty()) return std::nullopt;
+  const std::vector<double>& smallest =
+      (*std::ranges::min_element(all, {}, &BatchRun::batch))->noise_scale;
+  return NoiseAlongRun{quantile(smallest, 0.5), quantile(smallest, 0.25),
+                       quantile(smallest, 0.75),
+                       "median and quartiles along the smallest batch's run"};
 }
 
 std::vector<StepTime> step_times(const BatchRuns& all,

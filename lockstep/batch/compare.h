@@ -55,7 +55,8 @@ struct TargetChoice {
 };
 
 struct NoiseAlongRun {
-  double median = 0, low = 0, high = 0;  // quartiles
+  double median = 0, low = 0, high = 0;
+  std::string source = {};  // of what, in words
 };
 
 // The noise scale goodput goes by, and where it is from.
@@ -74,7 +75,7 @@ struct BatchComparison {
   std::vector<TargetChoice> curve = {};  // B* over targets
   double base_batch = 0;                 // smallest of the arm: efficiency 1
   std::optional<CriticalBatch> critical = {};  // of the arm, all ranks
-  std::optional<NoiseAlongRun> noise = {};     // of the smallest batch
+  std::optional<NoiseAlongRun> noise = {};
   std::vector<std::string> notes = {};
 };
 

@@ -97,9 +97,7 @@ Pick pick_by_noise(const BatchComparison& c) {
     pick.exact = c.noise->median;
     pick.low = c.noise->low;
     pick.high = c.noise->high;
-    pick.reason =
-        "median and quartiles along the smallest batch's run; knows nothing of "
-        "step times";
+    pick.reason = c.noise->source + "; knows nothing of step times";
   } else if (c.critical && c.critical->bends) {
     pick.exact = c.critical->batch;
     pick.low = c.critical->low;
@@ -186,7 +184,7 @@ std::optional<NoiseForGoodput> noise_for_goodput(const BatchComparison& c) {
                            "the bend of this sweep, in hindsight"};
   if (c.noise)
     return NoiseForGoodput{c.noise->median, c.noise->low, c.noise->high,
-                           "median along the run"};
+                           c.noise->source};
   return std::nullopt;
 }
 
