@@ -48,7 +48,7 @@ int images(const std::string& folder, std::int64_t workers,
     const auto seed = static_cast<std::uint64_t>(epoch);
     Loader loader(*split.train,
                   epoch_order(split.train->size(), 1, epoch, true),
-                  {.batch = batch, .workers = workers, .seed = seed});
+                  {.batch = batch, .workers = workers, .seed = {seed}});
     std::int64_t seen = 0;
     while (const auto one = loader.next()) seen += one->samples;
     fmt::print("{{\"images\": {}, \"seconds\": {}}}\n", seen,

@@ -60,10 +60,6 @@ struct SampleSeeds {
     bool odd = false;  // the epoch is
   };
 
-  SampleSeeds(std::uint64_t of_epoch = 0,
-              std::optional<Alternation> mirrored = {})
-      : epoch(of_epoch), alternation(mirrored) {}
-
   std::uint64_t of(std::int64_t sample) const {
     const auto number = static_cast<std::uint64_t>(sample);
     const std::uint64_t seed = mix_seed(epoch, number);
@@ -72,8 +68,8 @@ struct SampleSeeds {
     return (seed & ~std::uint64_t{1}) | (drawn != alternation->odd ? 1 : 0);
   }
 
-  std::uint64_t epoch;
-  std::optional<Alternation> alternation;
+  std::uint64_t epoch = 0;
+  std::optional<Alternation> alternation = {};
 };
 
 }  // namespace lockstep

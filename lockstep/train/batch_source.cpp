@@ -35,7 +35,7 @@ Share share_of_epoch(const Session& s, const Position& at) {
 SampleSeeds epoch_seeds(const Session& s, std::int64_t number) {
   const auto seed = static_cast<std::uint64_t>(s.config.train.seed);
   const auto epoch = static_cast<std::uint64_t>(number);
-  SampleSeeds out(mix_seed(seed, epoch));
+  SampleSeeds out{.epoch = mix_seed(seed, epoch)};
   // No epoch has that number: this draw is none of theirs.
   if (s.config.data.flip_alternate)
     out.alternation = {.seed = mix_seed(seed, ~std::uint64_t{0}),

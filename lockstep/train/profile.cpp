@@ -89,7 +89,7 @@ std::vector<std::int64_t> first_samples(const Dataset& set, std::int64_t n) {
 LoaderOptions loading(const RunConfig& config, std::int64_t batch) {
   return {.batch = batch,
           .workers = config.data.workers,
-          .seed = static_cast<std::uint64_t>(config.train.seed)};
+          .seed = {static_cast<std::uint64_t>(config.train.seed)}};
 }
 
 Batch batch_of(const Stand& s, std::int64_t samples) {

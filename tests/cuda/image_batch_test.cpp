@@ -54,8 +54,8 @@ void compare(const Case& c) {
                        .channels_last = c.last});
   std::vector<std::int64_t> samples(37);
   std::iota(samples.begin(), samples.end(), 5);
-  const Batch want = here.batch(here.order(samples, 3).narrow(0, 2, 33), 0);
-  const Batch got = there.batch(there.order(samples, 3).narrow(0, 2, 33), 0);
+  const Batch want = here.batch(here.order(samples, {3}).narrow(0, 2, 33), 0);
+  const Batch got = there.batch(there.order(samples, {3}).narrow(0, 2, 33), 0);
   EXPECT_TRUE(got.inputs.is_contiguous(c.last ? at::MemoryFormat::ChannelsLast
                                               : at::MemoryFormat::Contiguous));
   const at::Tensor rounded =

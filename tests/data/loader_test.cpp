@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, LoaderWith, ::testing::Values(0, 1, 2, 4));
 TEST_P(LoaderWith, GivesTheOrderInBatchesAndASmallerLastOne) {
   const Numbers set(23);
   const auto order = order_of(23);
-  Loader loader(set, order, {.batch = 5, .workers = GetParam(), .seed = 3});
+  Loader loader(set, order, {.batch = 5, .workers = GetParam(), .seed = {3}});
   std::vector<std::int64_t> seen;
   const auto batches = all_batches(loader);
   ASSERT_EQ(batches.size(), 5u);
@@ -83,9 +83,9 @@ TEST_P(LoaderWith, GivesTheOrderInBatchesAndASmallerLastOne) {
 
 TEST_P(LoaderWith, GivesTheSameBitsAsWithoutWorkers) {
   const Numbers set(100);
-  Loader alone(set, order_of(100), {.batch = 8, .workers = 0, .seed = 5});
+  Loader alone(set, order_of(100), {.batch = 8, .workers = 0, .seed = {5}});
   Loader many(set, order_of(100),
-              {.batch = 8, .workers = GetParam(), .seed = 5});
+              {.batch = 8, .workers = GetParam(), .seed = {5}});
   while (auto expected = alone.next()) {
     const auto batch = many.next();
     ASSERT_TRUE(batch.has_value());

@@ -94,15 +94,15 @@ void expect_equal(const DataConfig& config, const SampleSeeds& seeds) {
 }
 
 TEST(ResidentImages, AreTheLoadersToTheBit) {
-  expect_equal(changing(), 9);
+  expect_equal(changing(), {9});
   DataConfig reflecting = changing();
   reflecting.crop_fill = CropFill::reflect;
-  expect_equal(reflecting, 9);
+  expect_equal(reflecting, {9});
   DataConfig alternate = changing();
   alternate.flip_alternate = true;
   expect_equal(alternate, alternating(9, false));
   expect_equal(alternate, alternating(9, true));
-  expect_equal(DataConfig{}, 0);
+  expect_equal(DataConfig{}, {});
 }
 
 TEST(ResidentImages, AreBytesAndHeldBackOnesDoNotChange) {
@@ -111,8 +111,8 @@ TEST(ResidentImages, AreBytesAndHeldBackOnesDoNotChange) {
   EXPECT_EQ(resident.bytes(), 6 * (7 * 5 * 4 + 8));
   std::vector<std::int64_t> all(6);
   std::iota(all.begin(), all.end(), 0);
-  const at::Tensor order = resident.order(all, 5);
-  EXPECT_TRUE(at::equal(order, resident.order(all, 6)));
+  const at::Tensor order = resident.order(all, {5});
+  EXPECT_TRUE(at::equal(order, resident.order(all, {6})));
   const at::Tensor once = resident.batch(order, 0).inputs.clone();
   EXPECT_TRUE(at::equal(resident.batch(order, 0).inputs, once));
 }
