@@ -20,7 +20,7 @@ namespace {
 void measure(lockstep::Group& g, std::int64_t numel, int rounds) {
   at::Tensor t = at::full({numel}, 1.0 + g.rank());
   g.run({.op = lockstep::Collective::all_reduce, .tensor = t});
-  const double want = g.size() * (g.size() + 1) / 2;
+  const double want = g.size() * (g.size() + 1) / 2.0;
   if (!t.eq(want).all().item<bool>()) std::abort();
   std::vector<double> seconds;
   for (int i = 0; i < rounds + 3; ++i) {
