@@ -40,7 +40,8 @@ struct Net : torch::nn::Module {
 std::function<Model()> net(bool normalises, bool has_unused) {
   return [=]() -> Model {
     const auto module = std::make_shared<Net>(normalises, has_unused);
-    return {module, [module](at::Tensor x) { return module->forward(x); }};
+    return {module,
+            [module](const at::Tensor& x) { return module->forward(x); }};
   };
 }
 

@@ -26,7 +26,7 @@ Model seeded(const ModelConfig& config) {
   torch::manual_seed(5);
   Model model = make_model(config);
   const at::NoGradGuard no_grad;
-  for (at::Tensor p : model.module->parameters())
+  for (const at::Tensor& p : model.module->parameters())
     p.copy_(p.to(at::kBFloat16).to(at::kFloat));
   model.module->train();
   // What dropout leaves out is another choice on each device.

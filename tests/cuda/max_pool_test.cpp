@@ -3,6 +3,7 @@
 #include "lockstep/kernels/max_pool.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/types.h>
 
 #include "tests/cuda/gpu.h"

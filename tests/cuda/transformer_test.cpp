@@ -33,7 +33,7 @@ Model seeded(const ModelConfig& config) {
   torch::manual_seed(5);
   Model model = make_model(config);
   const at::NoGradGuard no_grad;
-  for (at::Tensor p : model.module->parameters())
+  for (const at::Tensor& p : model.module->parameters())
     p.copy_((p + at::randn_like(p) * 0.02).to(at::kBFloat16));
   return model;
 }
