@@ -3,6 +3,7 @@
 #include "lockstep/model/layers.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/types.h>
 
 #include "lockstep/model/batch_norm.h"
@@ -53,9 +54,9 @@ Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
   const at::Tensor x = place(x0);
   const at::Tensor r = r0.defined() ? place(r0) : at::Tensor();
   EXPECT_EQ(has_norm_kernel(layer_of(*norm), x, r), ours);
-  const at::Tensor y =
-      ours ? norm_activation(norm, x, activation, [&] { return r; })
-           : activated(norm->forward(x), r, activation);
+  const auto residual = [&]() -> const at::Tensor& { return r; };
+  const at::Tensor y = ours ? norm_activation(norm, x, activation, residual)
+                            : activated(norm->forward(x), r, activation);
   y.backward(place(g).detach());
   return {y,
           x.grad(),
