@@ -20,7 +20,7 @@ using testing::Not;
 
 // Speed-ups of a law at 1, 2, 4, … with draws of 2 % around them.
 std::vector<SpeedupPoint> points_of(Law law, const LawValues& values,
-                                    std::vector<double> ranks) {
+                                    const std::vector<double>& ranks) {
   std::mt19937_64 random(1);
   std::vector<SpeedupPoint> out;
   for (const double n : ranks) {

@@ -46,7 +46,7 @@ double coverage(double phi, std::size_t count) {
   constexpr int kTrials = 400;
   for (int trial = 0; trial < kTrials; ++trial) {
     const auto values = made_series({.count = count, .phi = phi},
-                                    static_cast<std::uint64_t>(trial + 1));
+                                    static_cast<std::uint64_t>(trial) + 1);
     const Estimate e = estimate_median(values, {.draws = 200});
     held += e.low <= 1 && 1 <= e.high;
   }

@@ -100,9 +100,9 @@ TEST(Information, T7RandomLabelsCarryNothing) {
 
 Confusion any_confusion() {
   const int classes = *rc::gen::inRange(2, 7);
-  const auto cells = static_cast<std::size_t>(classes * classes);
+  const auto side = static_cast<std::size_t>(classes);
   Confusion c{classes, *rc::gen::container<std::vector<std::int64_t>>(
-                           cells, rc::gen::inRange<std::int64_t>(0, 40))};
+                           side * side, rc::gen::inRange<std::int64_t>(0, 40))};
   ++c.count[0];
   return c;
 }

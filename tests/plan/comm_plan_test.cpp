@@ -228,7 +228,7 @@ TEST(CommPlan, BusFactorsAreThoseOfNcclTests) {
 }
 
 RC_GTEST_PROP(CommPlanProperty, BucketsHoldEveryParameterOnceFromTheLast,
-              (std::vector<std::uint16_t> sizes, std::uint16_t first,
+              (const std::vector<std::uint16_t>& sizes, std::uint16_t first,
                std::uint16_t rest)) {
   ParamList params;
   for (const std::uint16_t n : sizes) params.numel.push_back(n + 1);

@@ -16,11 +16,11 @@ namespace {
 
 using testing::HasSubstr;
 
-WorkPlan own_plan(ModelConfig config) {
+WorkPlan own_plan(const ModelConfig& config) {
   return plan_work(with_own_sizes(config));
 }
 
-std::int64_t count(ModelConfig config) {
+std::int64_t count(const ModelConfig& config) {
   return own_plan(config).param_count();
 }
 
