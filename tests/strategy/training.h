@@ -129,7 +129,7 @@ inline at::Tensor buffers_of(const torch::nn::Module& module) {
 inline Model draw_model(const Scene& scene, int rank) {
   static std::mutex turn;
   const std::lock_guard lock(turn);
-  torch::manual_seed(static_cast<std::uint64_t>(7 + rank));
+  torch::manual_seed(7 + static_cast<std::uint64_t>(rank));
   Model model = make_model(scene.config.model);
   model.module->train();
   // Threads share torch's generator: masks would not be the same twice.
