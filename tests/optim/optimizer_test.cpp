@@ -28,7 +28,7 @@ struct Tiny : torch::nn::Module {
 };
 
 void set_grads(FlatParams& params, int step) {
-  at::Tensor grads = params.grads();
+  const at::Tensor& grads = params.grads();
   for (int i = 0; i < 15; ++i) grads[i] = std::cos(0.7 * i + 0.3 * step) / 2;
 }
 

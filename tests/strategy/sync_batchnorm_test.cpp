@@ -54,7 +54,8 @@ Through pass_on_ranks(const std::vector<std::int64_t>& shares,
     std::int64_t begin = 0;
     for (std::size_t r = 0; r < me; ++r) begin += shares[r];
     BatchNorm2d norm = make_norm();
-    Model model{norm.ptr(), [norm](at::Tensor x) mutable { return norm(x); }};
+    Model model{norm.ptr(),
+                [norm](const at::Tensor& x) mutable { return norm(x); }};
     const auto device = open_device("cpu");
     const FlatParams params(*norm);  // gradients of zero, not none
     Recorder recorder(group.rank(), device->time_source(), {});
@@ -81,7 +82,7 @@ TEST(SyncBatchNorm, EqualsOneRankWithTheWholeBatchBothWays) {
   const at::Tensor weights = at::randn({7, 3, 4, 5});
   BatchNorm2d plain = make_norm();
   const Model model{plain.ptr(),
-                    [plain](at::Tensor x) mutable { return plain(x); }};
+                    [plain](const at::Tensor& x) mutable { return plain(x); }};
   const Through whole = pass(model, plain, in, weights);
   for (const std::vector<std::int64_t>& shares :
        {std::vector<std::int64_t>{7}, {4, 3}, {3, 2, 2}, {6, 1}, {4, 3, 0}}) {
