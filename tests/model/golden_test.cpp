@@ -2,6 +2,7 @@
 // Our modules against PyTorch's, torchvision's and Hugging Face's: same names,
 // same drawn weights, same outputs and gradients. tools/golden_models.py made
 // golden/models.json and states the formula of weights and inputs.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/nn/init.h>
 
@@ -49,13 +50,14 @@ void fill(torch::nn::Module& module) {
   for (const auto& item : module.named_parameters()) {
     at::Tensor p = item.value();
     const at::Tensor value = u(p.sizes(), k++);
-    if (p.dim() >= 2)
-      p.copy_(value *
-              std::sqrt(6 / static_cast<double>(p.numel() / p.size(0))));
-    else if (item.key().ends_with("weight"))
+    if (p.dim() >= 2) {
+      const std::int64_t fan_in = p.numel() / p.size(0);
+      p.copy_(value * std::sqrt(6 / static_cast<double>(fan_in)));
+    } else if (item.key().ends_with("weight")) {
       p.copy_(1 + 0.2 * value);
-    else
+    } else {
       p.copy_(0.1 * value);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // Each module against its WorkPlan, layer by layer: LibTorch reports every
 // operation and every allocation it makes, so a row that is missing, in the
 // wrong place or miscounted is seen.
+#include <ATen/Parallel.h>
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -78,7 +79,8 @@ double multiply_adds(const std::string& name, const Inputs& in,
     return static_cast<double>(in.shapes[i].back());
   };
   const auto kernel = [&](std::size_t i) {  // multiply-adds of one output
-    return static_cast<double>(numel(in.shapes[i]) / in.shapes[i][0]);
+    const std::int64_t one = numel(in.shapes[i]) / in.shapes[i][0];
+    return static_cast<double>(one);
   };
   const auto tokens = [&] { return static_cast<double>(in.shapes[1][2]); };
   if (name == "aten::conv1d" || name == "aten::conv2d")
