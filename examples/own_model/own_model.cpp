@@ -9,7 +9,7 @@
 #include <torch/torch.h>
 
 struct Net : torch::nn::Module {
-  torch::Tensor forward(torch::Tensor x) {
+  torch::Tensor forward(const torch::Tensor& x) {
     return out(torch::relu(hidden(x))).squeeze(1);
   }
   torch::nn::Linear hidden =
