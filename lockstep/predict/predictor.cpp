@@ -13,9 +13,9 @@ Predictor::Predictor(const Subject& subject, const Cluster& cluster,
 
 const Software& Predictor::software_for(const Question& q) const {
   if (software_) return *software_;
-  const bool may =
-      q.ranks == 1 ? subject_.captured_alone
-                   : q.method == Method::ddp && subject_.captured_together;
+  const bool may = q.ranks == 1
+                       ? subject_.captured_alone
+                       : q.method == Method::ddp && subject_.captured_together;
   return find_software(cluster_.device.gpu && may ? "lockstep-graph"
                                                   : "lockstep");
 }
