@@ -11,7 +11,6 @@ namespace lockstep {
 namespace {
 
 using testing::Ended;
-using testing::largest_difference;
 using testing::Scene;
 using testing::small_config;
 using testing::train;
