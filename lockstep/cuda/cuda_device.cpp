@@ -2,9 +2,9 @@
 // A GPU as a Device, and the one function this library exports.
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -126,7 +126,7 @@ extern "C" lockstep::Device* lockstep_cuda_device(int index,
                                                   const char* torch_version) {
   using namespace lockstep;
   check_versions(lockstep_version, torch_version);
-  const auto count = static_cast<int>(c10::cuda::device_count());
+  const auto count = static_cast<int>(at::cuda::getNumGPUs());
   if (index >= count)
     throw Error(Fault::device, fmt::format("cuda:{}", index),
                 count == 0 ? std::string("no GPU was found")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lockstep/batch/learning_rate_rules.h"
 #include "lockstep/config/model_name.h"
@@ -74,10 +75,11 @@ std::string derive_lr(PointConfig& c) {
 
 // Settings that have an axis of their own, or follow from another.
 bool is_axis(const std::string& name) {
-  return name == "model.kind" || name.starts_with("model.variable_") ||
-         name == "strategy.kind" || name == "comm.ranks" ||
-         name.starts_with("batch.") || name == "train.seed" ||
-         name.starts_with("derive.") || name == "optim.lr";
+  static const std::set<std::string> kAxes = {
+      "model.kind",     "strategy.kind",    "comm.ranks", "batch.global",
+      "batch.per_rank", "batch.accumulate", "train.seed", "optim.lr"};
+  return kAxes.contains(name) || name.starts_with("model.variable_") ||
+         name.starts_with("derive.");
 }
 
 // "linear, warmup_epochs=2": the rule, and what else the grid changes.

@@ -61,7 +61,7 @@ void for_each_batch(const RunConfig& config, const HeldBack& held,
 
 at::Tensor with_mirror(const RunConfig& config, const Model& model,
                        const at::Tensor& inputs) {
-  const at::Tensor logits = forward(model, inputs, config.train);
+  at::Tensor logits = forward(model, inputs, config.train);
   if (!config.train.eval_mirror) return logits;
   return (logits + forward(model, inputs.flip({-1}), config.train)) / 2;
 }
@@ -70,7 +70,7 @@ at::Tensor with_mirror(const RunConfig& config, const Model& model,
 // counts as much as what it looks like moved up left and down right.
 at::Tensor logits_of(const RunConfig& config, const Model& model,
                      const at::Tensor& inputs) {
-  const at::Tensor logits = with_mirror(config, model, inputs);
+  at::Tensor logits = with_mirror(config, model, inputs);
   const std::int64_t shift = config.train.eval_shift_px;
   if (shift == 0) return logits;
   const at::Tensor padded =

@@ -30,6 +30,7 @@ struct Plan {
   double information_share = 0;  // of Fano's; 0: not recorded
   double slower = 1;
   bool rehearse = false;
+  double late_noise = 0;  // 0: its samples do not resolve it
 };
 
 class Study {
@@ -51,6 +52,11 @@ class Study {
     RunRecord record;
     record.status = p.done ? "done" : "running";
     record.data = {{"classes", 10}, {"validation_samples", 1000}};
+    record.summary["noise_scale"]["second_half"] = {
+        {"resolved", p.late_noise > 0},
+        {"value", p.late_noise},
+        {"low90", p.late_noise / 2},
+        {"high90", p.late_noise * 2}};
     folder.write_record(record);
     if (p.done) folder.mark_done();
   }
@@ -341,6 +347,20 @@ TEST(BatchRuns, OneClassIsRefused) {
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   EXPECT_THROW(study.read(1), Error);
+}
+
+TEST(BatchRuns, NoiseIsThatOfTheSecondHalfWhereRunsResolveIt) {
+  const Study study;
+  study.add({.name = "a/1", .batch = 32});
+  study.add({.name = "b/1", .batch = 64, .late_noise = 1000});
+  study.add({.name = "c/1", .batch = 128, .late_noise = 3000});
+  const auto found = compare_batch_sizes(study.read(), {});
+  ASSERT_TRUE(found.at(0).noise.has_value());
+  EXPECT_DOUBLE_EQ(found[0].noise->median, 2000);
+  EXPECT_DOUBLE_EQ(found[0].noise->low, 1000);
+  EXPECT_DOUBLE_EQ(found[0].noise->high, 4000);
+  EXPECT_EQ(noise_for_goodput(found[0])->source,
+            "second half of 2 runs that resolve it");
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ struct Reader : torch::nn::Module {
 
 Model reader() {
   const auto module = std::make_shared<Reader>();
-  return {module, [module](at::Tensor x) { return module->forward(x); }};
+  return {module, [module](const at::Tensor& x) { return module->forward(x); }};
 }
 
 Trained train_reader(GraphUse graph) {
