@@ -250,13 +250,16 @@ const Figures = (() => {
         line: { color: colour(i), width: 2, dash }, marker: { symbol: SYMBOLS[i % SYMBOLS.length], size: 6 },
         hovertemplate: `epoch %{x}: %{y:${format}}<extra>${label}</extra>` });
     }));
+    // One value that jumped would press all others flat.
+    const heights = traces.flatMap((t) => t.y).filter((v) => isNum(v) && v > 0).sort((a, b) => a - b);
+    const jumps = heights.length && heights[heights.length - 1] > 100 * heights[heights.length >> 1];
     const left = lines.size - 12 > 0 ? ` ${lines.size - 12} further configurations are in the table.` : "";
     return { title, traces,
       caption: `Solid: validation, dotted: training${runs.length > lines.size ? "; bands span the seeds" : ""}.${left}` +
         (doc.curves_left_out ? ` ${doc.curves_left_out} runs are not drawn.` : ""),
       alt: `${title} over epochs for ${Math.min(lines.size, 12)} configurations.`,
       layout: { xaxis: { title: { text: "epoch" }, tickformat: "d", dtick: Math.max(1, Math.ceil(epochs / 10)) },
-        yaxis: { title: { text: unit }, tickformat: format } } };
+        yaxis: { title: { text: unit }, tickformat: format, ...(jumps ? { type: "log" } : {}) } } };
   }
 
   function predicted(doc) {

@@ -24,7 +24,7 @@
     $("title").textContent = doc.title;
     document.title = `${doc.title} · Lockstep`;
     $("answers").replaceChildren(...(doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
-      make("p", { className: "say" }, a ? a.sentence : "No run was timed yet: there is no answer to give."),
+      make("p", { className: "say" }, a ? a.sentence : doc.untimed_answer),
       ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
         .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
     const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));

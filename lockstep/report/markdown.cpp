@@ -7,6 +7,7 @@
 
 #include "lockstep/report/claims.h"
 #include "lockstep/report/seed_figures.h"
+#include "lockstep/report/untimed_answer.h"
 
 namespace lockstep {
 namespace {
@@ -82,8 +83,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
         "{0}{1}{0}\n- How sure: {2}\n- Why: {3}\n- What would change it: "
         "{4}\n\n",
         page ? "**" : "", a.sentence, a.how_sure, a.why, a.what_would_change);
-  if (answers.empty())
-    out += "No run was timed: there is no answer to give yet.\n";
+  if (answers.empty()) out += untimed_answer(study) + "\n";
   for (const std::string& note : study.notes) out += "- Note: " + note + "\n";
   for (const std::string& machine : study.machines)
     out += "- Machine: " + machine + "\n";

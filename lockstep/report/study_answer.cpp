@@ -124,13 +124,15 @@ std::string against(const StudyPoint& choice, const StudyPoint& other) {
 
 std::string how_sure(const Study& study, const StudyPoint& p,
                      const Points& points) {
+  const auto runs = std::ranges::count_if(
+      p.runs, [&](std::size_t i) { return study.runs[i].not_timed.empty(); });
   std::string out;
   if (p.step.has_interval())
     out =
         fmt::format("{}95 % interval {}, from {} timed steps in {} run{}.",
                     p.epoch_high_s > kSure * p.epoch_low_s ? "Not sure: " : "",
                     interval_words(p.epoch_low_s, p.epoch_s, p.epoch_high_s),
-                    p.step.count, p.runs.size(), p.runs.size() == 1 ? "" : "s");
+                    p.step.count, runs, runs == 1 ? "" : "s");
   else
     out = fmt::format(
         "Not sure: {}, so there is no interval.",

@@ -9,6 +9,7 @@
 #include "lockstep/core/version.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/seed_figures.h"
+#include "lockstep/report/untimed_answer.h"
 
 namespace lockstep {
 namespace {
@@ -113,6 +114,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["made_utc"] = utc_now();
   out["version"] = version_text();
   out["answers"] = answers_json(answers);
+  if (answers.empty()) out["untimed_answer"] = untimed_answer(study);
   out["notes"] = study.notes;
   out["machines"] = study.machines;
   out["points"] = rows_of(points_table(study));

@@ -55,7 +55,8 @@ class SharedRuns(unittest.TestCase):
         self.assertEqual(document["points"][0]["why"], WORDS)
         self.assertEqual(len(document["curves"]), 3)
         done = lockstep("report", self.study, "--markdown")
-        self.assertIn("No run was timed", done.stdout)
+        self.assertIn("No run was timed: only what was learnt can be compared. Best on validation at the end", done.stdout)
+        self.assertEqual(document["untimed_answer"], next(l for l in done.stdout.splitlines() if l.startswith("No run was timed")))
 
     def test_one_of_them_shows_its_epochs_and_no_time(self):
         for path in (self.study / "runs/b/1", f"{self.study}/runs/b/1/"):
