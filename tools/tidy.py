@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py [BUILD [FOLDER...]]: clang-tidy over our sources, or over those in the folders,
-each only when it or a header changed.
+each only when it or a header of ours that it includes changed.
 
 A file on LibTorch takes 24 s, so what was clean is remembered in .cache/tidy by
-the content of the file, of all our headers and of .clang-tidy.
+the content of the file, of those headers and of .clang-tidy.
 """
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -38,12 +39,23 @@ def entries(build):
         yield {**entry, "command": shlex.join(words)}
 
 
-def headers_digest():
+@functools.cache
+def includes(file):
+    """Our own headers that a file names, by quotes and from the root."""
+    names = re.findall(r'^#include "([^"]+)"', file.read_text(), re.MULTILINE)
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def digest_of(file):
+    """Of the file, of every header it reaches and of the settings."""
+    reached, new = set(), [file]
+    while new:
+        reached.update(new)
+        new = [header for one in new for header in includes(one) if header not in reached]
     digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
-    for folder in ("lockstep", "cli", "tests"):
-        for header in sorted((ROOT / folder).rglob("*.h")):
-            digest.update(header.read_bytes())
-    return digest
+    for one in sorted(reached):
+        digest.update(one.read_bytes())
+    return digest.hexdigest()
 
 
 def tidy(file, database):
@@ -55,13 +67,11 @@ def main():
     build = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
     CACHE.mkdir(parents=True, exist_ok=True)
     folders = [ROOT / folder for folder in sys.argv[2:]] or [ROOT]
-    common, todo = headers_digest(), {}
+    todo = {}
     listed = [e for e in entries(build)
               if any(folder in pathlib.Path(e["file"]).parents for folder in folders)]
     for entry in listed:
-        digest = common.copy()
-        digest.update(pathlib.Path(entry["file"]).read_bytes())
-        stamp = CACHE / digest.hexdigest()
+        stamp = CACHE / digest_of(pathlib.Path(entry["file"]))
         if not stamp.exists():
             todo[entry["file"]] = stamp
     bad = 0
