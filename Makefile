@@ -54,7 +54,7 @@ bench-gpu: ## ours and PyTorch's step side by side on this machine's GPU (python
 	@python3 bench/gpu.py --out build/bench
 	@build/bin/gpu_update_bench
 
-test-gpu: ## kernels and captured steps on this machine's GPU, then once more under compute-sanitizer
+test-gpu: ## kernels and captured steps on this machine's GPU, then each kernel once more under compute-sanitizer
 	@tools/setup.sh study train
 	@tools/build.sh release lockstep_cuda cuda_test
 	@build/bin/cuda_test

@@ -162,6 +162,7 @@ Json measure(const Case& c, Group& group) {
           {"median_step_s", step_s},
           {"ns_a_mark", mark_ns},
           {"marks_a_step", kMarksAStep},
+          // Of a step in pieces; on a GPU the pieces cost more than marks.
           {"share_by_count", mark_ns * 1e-9 * kMarksAStep / step_s},
           {"paired", paired(std::move(differences))}};
 }

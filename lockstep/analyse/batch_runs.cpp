@@ -140,8 +140,8 @@ std::int64_t shared(const std::vector<Stored>& runs, const char* what,
 }
 
 // Steps up to and with each epoch, by the number of its last one. Of epochs
-// whose steps were not kept: as many as the later ones had. Epochs where no
-// step was kept at all.
+// whose steps were not kept: as many as the later ones had. Counts epochs where
+// no step was kept at all.
 double steps_until(const Stored& run, std::int64_t epoch) {
   if (run.steps.empty()) return static_cast<double>(epoch + 1);
   std::int64_t last = -1, all = 0, epochs = 1;

@@ -158,9 +158,12 @@ std::optional<NoiseAlongRun> late_noise(const Runs& runs) {
       low.push_back(late->low), high.push_back(late->high);
     }
   if (value.empty()) return std::nullopt;
-  return NoiseAlongRun{
-      quantile(value, 0.5), quantile(low, 0.5), quantile(high, 0.5),
-      fmt::format("second half of {} runs that resolve it", value.size())};
+  return NoiseAlongRun{quantile(value, 0.5), quantile(low, 0.5),
+                       quantile(high, 0.5),
+                       fmt::format("second half of the {} runs that resolve "
+                                   "it, medians of their values and "
+                                   "intervals",
+                                   value.size())};
 }
 
 // Else along the run of the smallest batch that measured it.

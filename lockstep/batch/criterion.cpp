@@ -67,12 +67,11 @@ BatchOutcome judge(const BatchCandidate& c, double target,
   if (!out.late_s && out.time_s) out.late_s = c.runs.front().time_s.back();
   const std::vector<double> final = final_values(c);
   out.final_nats = mean(final);
-  // Two or three runs know their spread badly: they may agree by chance. What
-  // the validation set leaves open is the least of it.
-  const double least =
-      options.sampling_se / std::sqrt(static_cast<double>(final.size()));
-  out.final_se =
-      final.size() > 1 ? std::max(standard_error(final), least) : least;
+  // Few runs know their spread badly: they may agree by chance. What the
+  // validation set leaves open, the same for all of them, is the least of it.
+  out.final_se = options.sampling_se;
+  if (final.size() > 1)
+    out.final_se = std::max(out.final_se, standard_error(final));
   return out;
 }
 

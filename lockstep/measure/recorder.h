@@ -50,6 +50,8 @@ class Recorder {
   double origin() const { return origin_s_; }
   // 1 or more, whatever was asked for.
   std::int64_t every() const { return options_.every; }
+  // Steps whose pieces are wanted and others both come.
+  bool times_some() const { return options_.record && options_.every > 1; }
 
   void begin_step(std::int64_t step, std::int64_t epoch);
   // Everything since the last cut, or since begin_step(), went into `span`.

@@ -71,8 +71,8 @@ void apply(PointState& point, const std::string& kind, const Json& e) {
     point.open_run = e.value("run", "");
     point.open_shared = e.value("shared", false);
   } else if (kind == "crowded") {
-    point.crowded = true;
-    point.open_repeat = 0, point.open_shared = false;
+    point.crowded = point.open_shared = true;
+    point.open_repeat = 0;
   } else if (kind == "done") {
     point.runs.push_back(run_of(e));
     point.open_repeat = 0, point.open_shared = false;

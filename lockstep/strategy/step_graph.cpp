@@ -130,10 +130,15 @@ StepOutcome StepGraph::step(const StepInput& input) {
   context_.recorder.cut(Span::copy);
   const bool timed = context_.recorder.timing();
   if (!std::exchange(shape.warm, true)) {
+    // What the device still has to run is no part of it.
+    context_.device.synchronize();
     const Adds set_up(set_up_s_);
     return run(shape.input);
   }
-  if (!capture(shape, timed)) return run(shape.input);
+  // Both kinds at once: no later step pays for the other's recording.
+  if (!capture(shape, timed) ||
+      (context_.recorder.times_some() && !capture(shape, !timed)))
+    return run(shape.input);
   ++replayed_;
   const Recorded& recorded = timed ? shape.timed : shape.whole;
   for (const Work& part : recorded.parts) part();
@@ -159,6 +164,7 @@ StepGraph::Shape& StepGraph::shape_of(const StepInput& input) {
 // False when it cannot be; then steps go on as they are, if that is allowed.
 bool StepGraph::capture(Shape& shape, bool timed) {
   if (!(timed ? shape.timed : shape.whole).parts.empty()) return true;
+  context_.device.synchronize();
   const Adds set_up(set_up_s_);
   try {
     record(shape, timed);

@@ -107,7 +107,8 @@ void Child::ask(int signal) {
 std::optional<ChildEnd> Child::poll() {
   check(process_ != 0, "a child is not asked again once it ended");
   int status = 0;
-  if (::waitpid(process_, &status, WNOHANG) == 0) {
+  const pid_t ended = ::waitpid(process_, &status, WNOHANG);
+  if (ended == 0) {
     if (now_s() - begin_s_ > order_.deadline_s && !late_) {
       late_ = true;
       ask(SIGTERM);
@@ -117,6 +118,7 @@ std::optional<ChildEnd> Child::poll() {
       ::kill(-process_, SIGKILL);
     return std::nullopt;
   }
+  check(ended == process_, "a child can be waited for");
   // Whoever it left behind in its group.
   ::kill(-std::exchange(process_, 0), SIGKILL);
   ChildEnd end{.late = late_,
@@ -134,7 +136,8 @@ std::string why_failed(const ChildEnd& end, bool out_of_memory) {
     return end.last_words.find(text) != std::string::npos;
   };
   if (says("out of memory") || says("can't allocate memory") ||
-      says("bad_alloc") || (end.signal == SIGKILL && out_of_memory))
+      says("bad_alloc") || says("ALLOC_FAILED") ||
+      (end.signal == SIGKILL && out_of_memory))
     return kDoesNotFit;
   switch (end.exit_code) {
     case 2:

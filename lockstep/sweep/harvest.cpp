@@ -99,7 +99,8 @@ void try_again_alone(Lab& lab, Job& job, const Run& run, const ChildEnd& end) {
                                 {"run", run.name},
                                 {"seconds", end.seconds},
                                 {"message", end.last_words}});
-  job.crowded = true;
+  // A checkpoint it left was made in company.
+  job.crowded = job.open_shared = true;
   lab.bar.say(count_of(lab),
               fmt::format("{} #{}: too little memory beside others, runs again "
                           "alone",

@@ -98,8 +98,8 @@ void flush(Session& s, StepLog& log, NoiseLog& noise) {
 void pause(Session& s, StepLog& log, NoiseLog& noise) {
   const double begin = now_s();
   s.device.synchronize();
-  s.totals.seconds += now_s() - begin;
-  s.totals.seconds_with_loading += now_s() - begin;
+  const double waited = now_s() - begin;
+  s.totals.seconds += waited, s.totals.seconds_with_loading += waited;
   flush(s, log, noise);
 }
 
@@ -190,8 +190,10 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
     if (s.group.size() == 1)
       loaded.passes = in_halves(std::move(loaded.passes));
   }
-  // Sizes that come once an epoch or less are not worth the search.
-  s.device.search_kernels(global == s.batch.size.global && norms == nullptr);
+  // Sizes that come once an epoch or less are not worth the search. Ranks that
+  // are threads share the switch and leave it on.
+  if (s.group.size() == 1)
+    s.device.search_kernels(global == s.batch.size.global && norms == nullptr);
   logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);

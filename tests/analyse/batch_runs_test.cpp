@@ -359,8 +359,10 @@ TEST(BatchRuns, NoiseIsThatOfTheSecondHalfWhereRunsResolveIt) {
   EXPECT_DOUBLE_EQ(found[0].noise->median, 2000);
   EXPECT_DOUBLE_EQ(found[0].noise->low, 1000);
   EXPECT_DOUBLE_EQ(found[0].noise->high, 4000);
-  EXPECT_EQ(noise_for_goodput(found[0])->source,
-            "second half of 2 runs that resolve it");
+  EXPECT_EQ(
+      noise_for_goodput(found[0])->source,
+      "second half of the 2 runs that resolve it, medians of their values "
+      "and intervals");
 }
 
 }  // namespace

@@ -64,7 +64,6 @@ TEST(Criterion, TheFirstToTheCommonTargetIsChosen) {
   EXPECT_NEAR(o.rate, choice.target_nats / *o.time_s, 1e-12);
 }
 
-// Information saturates: a batch that is fast but ends low must not win.
 // Two runs that agree to the last digit know no more than their validation set.
 TEST(Criterion, RunsThatAgreeByChanceDiscardNobody) {
   const std::vector<BatchCandidate> c = {
@@ -78,6 +77,7 @@ TEST(Criterion, RunsThatAgreeByChanceDiscardNobody) {
   EXPECT_EQ(choice.outcomes[choice.chosen].batch, 64);
 }
 
+// Information saturates: a batch that is fast but ends low must not win.
 TEST(Criterion, TheGuardDiscardsAFastBatchThatEndsLow) {
   const std::vector<BatchCandidate> c = {{64, {curve(2.0, 6)}},
                                          {512, {curve(1.97, 2)}}};

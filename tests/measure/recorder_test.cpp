@@ -81,6 +81,7 @@ TEST(Recorder, InAStreamAStepBeginsWhereTheLastOneEnded) {
   source.in_stream = true;
   Recorder recorder(0, source, {.every = 0});
   EXPECT_EQ(recorder.every(), 10);
+  EXPECT_TRUE(recorder.times_some());
   for (std::int64_t i = 0; i < 21; ++i) one_step(recorder, time, i);
   // Where the first began, three steps in six pieces, 18 whole ones.
   EXPECT_EQ(time.marks.size(), 1U + 3 * 6 + 18);
@@ -99,6 +100,7 @@ TEST(Recorder, InAStreamAStepBeginsWhereTheLastOneEnded) {
 TEST(Recorder, OnAClockThePartsOfEveryStepAreTimedUnlessAskedOtherwise) {
   FakeTime time;
   EXPECT_EQ(Recorder(0, time.source(), {.every = 0}).every(), 1);
+  EXPECT_FALSE(Recorder(0, time.source(), {.every = 0}).times_some());
   EXPECT_EQ(Recorder(0, time.source(), {.every = 3}).every(), 3);
 }
 
@@ -149,6 +151,11 @@ TEST(Recorder, DataParallelStepsFillBothColumns) {
   FakeTime time;
   Recorder recorder(0, time.source(), {});
   recorder.begin_step(0, 0);
+  CommSample m;
+  m.begin_s = 0.75, m.end_s = 1;
+  recorder.message(m);
+  m.begin_s = 4, m.end_s = 7;
+  recorder.message(m);
   time.now += 1, recorder.cut(Span::dp_scatter);
   time.now += 2, recorder.cut(Span::dp_forward);
   time.now += 4, recorder.cut(Span::dp_reduce);
@@ -158,7 +165,10 @@ TEST(Recorder, DataParallelStepsFillBothColumns) {
   EXPECT_EQ(s.dp_s[2], 2);
   EXPECT_EQ(s.dp_s[7], 4);
   EXPECT_EQ(s.forward_s, 2);
-  EXPECT_EQ(s.exposed_comm_s, 5);
+  // Waiting while nothing moves is for a late rank.
+  EXPECT_EQ(s.exposed_comm_s, 3.25);
+  EXPECT_EQ(s.wait_s, 1.75);
+  EXPECT_EQ(s.comm_s, 3.25);
 }
 
 }  // namespace

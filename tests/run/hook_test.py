@@ -86,6 +86,13 @@ class Record(unittest.TestCase):
             for name in ("scatter", "replicate", "forward", "gather", "loss",
                          "loss_scatter", "backward", "reduce"):
                 self.assertGreater(float(root[0][f"dp_{name}_s"]), 0)
+            for r in rows(run, "steps.csv"):
+                self.assertLessEqual(float(r["exposed_comm_s"]),
+                                     float(r["comm_s"]) + 1e-9)
+                self.assertAlmostEqual(sum(float(r[c]) for c in (
+                    "data_s", "copy_s", "forward_s", "backward_s",
+                    "exposed_comm_s", "optim_s", "wait_s")),
+                    float(r["step_s"]), places=7)
             self.assertEqual(
                 [(r["op"], r["payload"]) for r in rows(run, "comm.csv")
                  if r["step"] == "0" and r["rank"] == "0"

@@ -65,6 +65,38 @@ class Record(unittest.TestCase):
                 "exposed_comm_s", "optim_s", "wait_s"))
             self.assertAlmostEqual(pieces, float(r["step_s"]), places=7)
 
+    def test_what_is_exposed_is_part_of_what_was_sent(self):
+        for r in rows(self.path, "steps.csv"):
+            self.assertLessEqual(float(r["exposed_comm_s"]), float(r["comm_s"]) + 1e-9)
+
+    def test_the_trace_is_what_perfetto_reads(self):
+        """The Trace Event Format: complete slices and names, nested on each thread."""
+        trace = json.loads((self.path / "trace.json").read_text())
+        self.assertEqual(set(trace), {"displayTimeUnit", "traceEvents"})
+        named, slices = set(), {}
+        for e in trace["traceEvents"]:
+            self.assertIsInstance(e["name"], str)
+            self.assertIsInstance(e["args"], dict)
+            thread = e["pid"], e["tid"]
+            self.assertTrue(all(type(i) is int and i >= 0 for i in thread), e)
+            if e["ph"] == "M":
+                self.assertIn(e["name"], ("process_name", "thread_name"))
+                self.assertIsInstance(e["args"]["name"], str)
+                named.add(thread)
+            else:
+                self.assertEqual(e["ph"], "X")
+                self.assertTrue(all(type(e[k]) in (int, float) for k in ("ts", "dur")), e)
+                self.assertGreaterEqual(e["dur"], 0)
+                slices.setdefault(thread, []).append((e["ts"], e["ts"] + e["dur"]))
+        self.assertEqual(set(slices), named)
+        for rank in (0, 1):
+            open_until = []
+            for begin, end in sorted(slices[rank, 0], key=lambda s: (s[0], -s[1])):
+                while open_until and begin >= open_until[-1] - 0.01:
+                    open_until.pop()
+                self.assertLessEqual(end, (open_until or [end])[-1] + 0.01)
+                open_until.append(end)
+
     def test_the_trace_shows_both_ranks(self):
         events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
         self.assertEqual({e["pid"] for e in events}, {0, 1})
