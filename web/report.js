@@ -89,6 +89,7 @@
       ["shares", "Shares of a step, bandwidth against the link's peak, memory"],
       ["laws", "Laws of scaling, fitted; 95 % intervals"],
       ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],
+      ["overfitting", "Overfitting: training less validation accuracy at the end (gap; noise of the validation set beside it), and the epoch where validation loss turns; means over runs"],
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
       ["seed_faults", "Faults of the seed: do not read its figures without them"],
       ["claims", "What the seed claimed, and what was measured"]];

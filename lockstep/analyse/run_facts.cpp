@@ -56,12 +56,24 @@ void take_config(RunFacts& f, const Json& config) {
     f.global_batch = f.per_rank * f.ranks * passes;
 }
 
+// Names or a number in the data's own words, where the model does not say.
+std::int64_t classes_of(const RunRecord& r) {
+  const std::int64_t said = whole_in(part(r.config, "model"), "classes");
+  if (said > 0) return said;
+  const auto at = r.data.find("classes");
+  return at != r.data.end() && at->is_array()
+             ? static_cast<std::int64_t>(at->size())
+             : whole_in(r.data, "classes");
+}
+
 void take_record(RunFacts& f, const RunRecord& r) {
   f.status = r.status, f.reason = r.reason, f.command = r.command;
   f.began_utc = r.began_utc, f.backend = r.backend;
   take_config(f, r.config);
   f.parameters = whole_in(r.work, "parameters");
   f.samples_per_epoch = whole_in(r.data, "train_samples");
+  f.validation_samples = whole_in(r.data, "validation_samples");
+  f.classes = classes_of(r);
   f.bytes_a_step = number_in(r.comm, "bytes_a_step");
 }
 

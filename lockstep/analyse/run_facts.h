@@ -41,6 +41,7 @@ struct RunFacts {
   double lr = 0;
   std::string host = {}, hardware = {};  // the machine and its device
   std::int64_t parameters = 0, samples_per_epoch = 0;
+  std::int64_t classes = 0, validation_samples = 0;  // 0: not known
   double bytes_a_step = 0;
 
   std::vector<double> step_s = {};  // settled steps of rank 0

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "lockstep/batch/arms.h"
 #include "lockstep/batch/picks.h"
 #include "lockstep/batch/run_groups.h"
 #include "lockstep/batch/special.h"
@@ -221,29 +222,13 @@ void finish(const BatchRuns& all, const Arm& arm,
   }
 }
 
-using Arms = std::map<std::string, std::map<std::int64_t, RunsBySize>>;
-
-// An arm with one size has nothing to choose from: it is left out where another
-// can be judged.
-void drop_single_sizes(Arms& arms) {
-  Arms kept;
-  for (const auto& [name, by_ranks] : arms)
-    for (const auto& [ranks, sizes] : by_ranks)
-      if (sizes.size() > 1) kept[name][ranks] = sizes;
-  if (!kept.empty()) arms = std::move(kept);
-}
-
 }  // namespace
 
 std::vector<BatchComparison> compare_batch_sizes(
     const BatchRuns& runs, const CompareOptions& options) {
   if (runs.runs.empty())
     throw Error(Fault::data, "runs", "there are none to compare");
-  Arms arms;
-  for (const BatchRun& run : runs.runs)
-    arms[run.arm][run.ranks][run.batch][std::isfinite(run.lr) ? run.lr : 0]
-        .push_back(&run);
-  drop_single_sizes(arms);
+  const Arms arms = sort_arms(runs).kept;
   const CriterionOptions by = criterion_options(runs, options);
   std::vector<BatchComparison> out;
   for (const auto& [name, by_ranks] : arms) {

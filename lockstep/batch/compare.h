@@ -79,8 +79,9 @@ struct BatchComparison {
   std::vector<std::string> notes = {};
 };
 
-// One comparison for each arm and number of ranks. Error{Fault::config} when
-// there is one batch size only, Error{Fault::data} when nothing can be judged.
+// One comparison for each arm and number of ranks that sort_arms() keeps.
+// Error{Fault::config} when there is one batch size only, Error{Fault::data}
+// when nothing can be judged or nothing was learnt.
 std::vector<BatchComparison> compare_batch_sizes(const BatchRuns& runs,
                                                  const CompareOptions& options);
 

@@ -113,6 +113,11 @@ InformationChoice choose_by_information(
   InformationChoice out;
   out.target_nats = options.target_nats.value_or((1 - options.delta) *
                                                  best_final(candidates));
+  // Everybody is there before the first step: no rate says anything.
+  if (!(out.target_nats > 0))
+    throw Error(Fault::data, "batch",
+                "no batch size learnt anything: the target is 0 nats",
+                "train longer, or on more data");
   for (const BatchCandidate& c : candidates)
     out.outcomes.push_back(judge(c, out.target_nats, options));
   std::ranges::sort(out.outcomes, {}, &BatchOutcome::batch);

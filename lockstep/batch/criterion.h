@@ -56,7 +56,8 @@ struct InformationChoice {
 };
 
 // Error{Fault::config} for fewer than two batch sizes, Error{Fault::data} when
-// none reaches the target. H(Y) = 0 (one class) is refused: nothing to learn.
+// none reaches the target or the target is 0. H(Y) = 0 (one class) is refused:
+// nothing to learn.
 InformationChoice choose_by_information(
     std::span<const BatchCandidate> candidates,
     const CriterionOptions& options);

@@ -82,6 +82,10 @@ CriterionOptions criterion_options(const BatchRuns& runs,
                   "the number of classes is not known", "add --classes");
     out.target_nats =
         information_of_accuracy(*options.target_accuracy, runs.classes);
+    if (!(*out.target_nats > 0))
+      throw Error(Fault::config, "--accuracy",
+                  fmt::format("{:g} is no more than chance with {} classes",
+                              *options.target_accuracy, runs.classes));
   }
   double best = 0;
   for (const BatchRun& run : runs.runs)

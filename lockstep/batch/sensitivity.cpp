@@ -69,7 +69,12 @@ Sensitivity measure(const Series& setting, const Series& outcome,
   out.known = true;
   out.test = test_dependence(use.labels, use.values, options);
   out.nats = out.test.nats;
-  out.share = out.nats / out.entropy;
+  // Nothing says more about a setting than there is to say.
+  out.share = std::min(out.nats / out.entropy, 1.0);
+  if (out.nats > out.entropy)
+    add_note(out.note, fmt::format("estimated above the setting's entropy of "
+                                   "{:.3f}: all of it",
+                                   out.entropy));
   out.gaussian_nats = gaussian_information(use.labels, use.values);
   return out;
 }

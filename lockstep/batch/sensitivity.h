@@ -23,7 +23,7 @@ struct Sensitivity {
   std::string setting, outcome;
   std::size_t num_runs = 0;  // that could be used
   double nats = 0, entropy = 0;
-  double share = 0;          // nats / entropy
+  double share = 0;          // nats / entropy, at most 1
   double gaussian_nats = 0;  // beside it: fewer than 30 runs are few
   DependenceTest test;
   bool known = false;

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "lockstep/analyse/batch_runs.h"
+#include "lockstep/batch/arms.h"
 #include "lockstep/core/error.h"
 #include "lockstep/predict/subject.h"
 #include "lockstep/report/batch_tables.h"
@@ -106,21 +106,6 @@ std::string all_as_text(const BatchReport& r) {
          to_text(without_unfilled(r.sensitivity));
 }
 
-// Runs whose arm has one batch size there: nothing was chosen for it.
-void add_left_out(std::vector<std::string>& context, const BatchRuns& runs,
-                  std::span<const BatchComparison> comparisons) {
-  std::set<std::string> lines;
-  for (const BatchRun& run : runs.runs)
-    if (std::ranges::none_of(comparisons, [&](const BatchComparison& c) {
-          return c.arm == run.arm && c.ranks == run.ranks;
-        }))
-      lines.insert(
-          fmt::format("left out, nothing to choose from: batch {:g} "
-                      "alone on {} device(s), {}",
-                      run.batch, run.ranks, run.arm));
-  context.insert(context.end(), lines.begin(), lines.end());
-}
-
 }  // namespace
 
 BatchReport make_batch_report(const BatchRuns& runs,
@@ -138,7 +123,8 @@ BatchReport make_batch_report(const BatchRuns& runs,
     out.context.push_back(context_of(c));
     out.answer.push_back(answer_of(c));
   }
-  add_left_out(out.context, runs, comparisons);
+  for (const std::string& line : sort_arms(runs).left_out)
+    out.context.push_back(line);
   if (more) add_devices(out, runs, comparisons, *more);
   return out;
 }

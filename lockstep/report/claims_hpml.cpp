@@ -10,6 +10,7 @@
 
 #include "lockstep/core/units.h"
 #include "lockstep/report/claim_points.h"
+#include "lockstep/report/learning_outcomes.h"
 
 namespace lockstep {
 namespace {
@@ -229,8 +230,7 @@ Claim remedies(const Study& study) {
     if (const auto f = fifth_epoch(study, [&](const RunFacts& r) {
           return large(r) && r.arm == arm;
         })) {
-      if (arm.find("linear") == 0 || arm.find("square_root") == 0)
-        best = std::max(best, f->accuracy);
+      if (rate_scaled(arm)) best = std::max(best, f->accuracy);
       text += "; " + arm + ": " + said(*f);
     }
   if (!one || !plain || text.empty())

@@ -4,107 +4,103 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <optional>
+#include <utility>
 
 #include "lockstep/core/units.h"
 #include "lockstep/report/claim_points.h"
+#include "lockstep/report/learning_outcomes.h"
 
 namespace lockstep {
 namespace {
 
-// Accuracies this far apart count as different: seeds differ by that much.
+// Accuracies this far apart count as different where the validation set is
+// large enough to tell: seeds differ by that much.
 constexpr double kAccuracyGap = 0.02;
 
-// Means over seeds at one batch.
-struct Outcome {
-  double val_accuracy = 0, gap = 0;
-  double epoch_s = 0;  // NaN: no run was timed
-  int runs = 0, timed = 0;
-};
-
-bool fixed_arm(const RunFacts& r) { return r.arm.empty() || r.arm == "fixed"; }
-
-template <class Wanted>
-std::map<std::int64_t, Outcome> by_batch(const Study& study,
-                                         const Wanted& wanted) {
-  std::map<std::int64_t, Outcome> out;
-  for (const RunFacts& run : study.runs) {
-    if (run.epochs.empty() || !wanted(run)) continue;
-    const EpochSample& last = run.epochs.back();
-    if (!std::isfinite(last.val_accuracy)) continue;
-    Outcome& o = out[run.global_batch];
-    o.val_accuracy += last.val_accuracy;
-    o.gap += last.train_accuracy - last.val_accuracy;
-    ++o.runs;
-    if (run.not_timed.empty()) o.epoch_s += run.epoch_s, ++o.timed;
-  }
-  for (auto& [batch, o] : out) {
-    o.val_accuracy /= o.runs, o.gap /= o.runs;
-    o.epoch_s /= o.timed;
-  }
-  return out;
-}
-
-std::string said(const std::map<std::int64_t, Outcome>& outcomes) {
-  std::string text;
-  for (const auto& [batch, o] : outcomes) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", batch,
-                        format_percent(o.val_accuracy));
-    if (o.timed > 0)
-      text += fmt::format(" in {} an epoch", format_seconds(o.epoch_s));
-  }
-  return text;
-}
-
-std::int64_t most_accurate(const std::map<std::int64_t, Outcome>& outcomes) {
-  return std::ranges::max_element(
-             outcomes, {},
-             [](const auto& entry) { return entry.second.val_accuracy; })
-      ->first;
-}
+bool fixed_arm(const RunFacts& r) { return fixed_rate_arm(r.arm); }
 
 Claim best_is_64(const Study& study) {
   const std::string source = "seed 002, 4.1, 5";
   const std::string claim =
       "batch 64 has the highest validation accuracy and is the best trade-off";
-  const auto found = by_batch(study, fixed_arm);
+  const Outcomes found = outcomes_of(study, fixed_arm);
   if (found.size() < 3 || !found.contains(64))
     return untested(source, claim, "needs batch 64 and two others, trained");
   const std::int64_t best = most_accurate(found);
-  return judged(
-      source, claim,
-      fmt::format("best at batch {}; validation {}", best, said(found)),
-      best == 64);
+  if (!found.at(best).learnt())
+    return untested(source, claim, nothing_learnt(found.at(best)));
+  Outcomes others = found;
+  others.erase(64);
+  const LearningOutcome& rival = others.at(most_accurate(others));
+  const double apart = found.at(64).val_accuracy - rival.val_accuracy;
+  const double noise = noise_between(found.at(64), rival);
+  const std::string text =
+      fmt::format("best at batch {}; validation {}", best, said(found));
+  if (!(std::abs(apart) > noise))
+    return untested(source, claim,
+                    text + "; " + within_noise(noise, found.at(64)));
+  return judged(source, claim, text, apart > 0);
+}
+
+// What batch 128 lost, and what a scaled rate brought back.
+struct Loss {
+  double lost = 0, back = 0, noise = 0;
+  double least() const { return std::max(kAccuracyGap, noise); }
+  bool coarse() const { return noise > kAccuracyGap; }
+};
+
+// Nothing where the validation set is too small to say.
+std::optional<bool> is_the_batchs(const Loss& l) {
+  if (l.lost > l.least()) {
+    if (l.back > l.least()) return false;
+    if (l.lost - l.back > l.least()) return true;
+    return std::nullopt;
+  }
+  if (l.lost < -l.least() || !l.coarse()) return false;
+  return std::nullopt;
 }
 
 Claim degraded_at_128(const Study& study) {
   const std::string source = "seed 002, 3.3.3, 4.1";
   const std::string claim =
       "batch 128 loses accuracy because gradients become less effective";
-  const auto fixed = by_batch(study, fixed_arm);
-  const auto scaled =
-      by_batch(study, [](const RunFacts& r) { return r.arm == "linear"; });
+  const Outcomes fixed = outcomes_of(study, fixed_arm);
+  const Outcomes scaled = outcomes_of(
+      study, [](const RunFacts& r) { return scaled_rate_arm(r.arm); });
   if (!fixed.contains(128) || !scaled.contains(128) || fixed.size() < 2)
     return untested(source, claim,
                     "needs batch 128 with a fixed and a scaled rate");
-  const double best = fixed.at(most_accurate(fixed)).val_accuracy;
-  const double at_fixed = fixed.at(128).val_accuracy,
-               at_scaled = scaled.at(128).val_accuracy;
-  return judged(
-      source, claim,
-      fmt::format("best of the fixed arm {}; batch 128 with the fixed rate {}, "
-                  "with the rate scaled {}: what scaling brings back was the "
-                  "rate's, not the batch's",
-                  format_percent(best), format_percent(at_fixed),
-                  format_percent(at_scaled)),
-      best - at_fixed > kAccuracyGap && at_scaled - at_fixed <= kAccuracyGap);
+  if (!fixed.at(most_accurate(fixed)).learnt())
+    return untested(source, claim,
+                    nothing_learnt(fixed.at(most_accurate(fixed))));
+  const LearningOutcome &at = fixed.at(128), &with = scaled.at(128);
+  Outcomes smaller = fixed;
+  smaller.erase(128);
+  const LearningOutcome& best = smaller.at(most_accurate(smaller));
+  const Loss loss{.lost = best.val_accuracy - at.val_accuracy,
+                  .back = with.val_accuracy - at.val_accuracy,
+                  .noise = noise_between(best, at)};
+  const std::string text = fmt::format(
+      "fixed rate: {} at batch 128, {} at best elsewhere; batch 128 with the "
+      "rate scaled {}",
+      format_percent(at.val_accuracy), format_percent(best.val_accuracy),
+      format_percent(with.val_accuracy));
+  const std::optional<bool> holds = is_the_batchs(loss);
+  if (!holds)
+    return untested(source, claim, text + "; " + within_noise(loss.noise, at));
+  return judged(source, claim,
+                text +
+                    ": what scaling brings back was the rate's, not the "
+                    "batch's",
+                *holds);
 }
 
 Claim small_is_slow(const Study& study) {
   const std::string source = "seed 002, 4.1";
   const std::string claim =
       "smaller batches take longer; 16 is accurate but slow";
-  const auto found = by_batch(study, [](const RunFacts& r) {
+  const Outcomes found = outcomes_of(study, [](const RunFacts& r) {
     return r.ranks == 1 && fixed_arm(r) && r.not_timed.empty();
   });
   if (found.size() < 2)
@@ -115,7 +111,12 @@ Claim small_is_slow(const Study& study) {
     falls = falls && o.epoch_s <= last * 1.05;
     last = o.epoch_s;
   }
-  return judged(source, claim, said(found), falls);
+  const LearningOutcome& best = found.at(most_accurate(found));
+  return judged(source, claim,
+                best.learnt() ? said(found)
+                              : said(found) + "; judged by the times alone: " +
+                                    nothing_learnt(best),
+                falls);
 }
 
 Claim several_are_faster(const Study& study) {
@@ -158,53 +159,83 @@ Claim memory(const Study& study) {
                   "needs one global batch on one and several GPUs");
 }
 
-// The same global batch, seed and rate on one and on several devices.
+// The same training on one and on several devices.
+bool comparable(const RunFacts& one, const RunFacts& many) {
+  return one.ranks == 1 && many.ranks > 1 && !one.epochs.empty() &&
+         one.model == many.model && one.arm == many.arm &&
+         one.global_batch == many.global_batch && one.seed == many.seed &&
+         one.lr == many.lr && one.epochs.size() == many.epochs.size();
+}
+
+struct DevicePair {
+  const RunFacts *one = nullptr, *many = nullptr;
+  LearningOutcome on_one = {}, on_many = {};
+  double apart() const { return on_one.gap - on_many.gap; }
+};
+
+// Of those that learnt, if any did, the two that are furthest apart.
+std::optional<DevicePair> furthest_apart(const Study& study) {
+  std::optional<DevicePair> out;
+  const auto rank = [](const DevicePair& p) {
+    return std::pair(p.on_one.learnt() && p.on_many.learnt(),
+                     std::abs(p.apart()));
+  };
+  for (const RunFacts& one : study.runs)
+    for (const RunFacts& many : study.runs) {
+      if (!comparable(one, many)) continue;
+      const DevicePair pair{&one, &many, outcome_of(one), outcome_of(many)};
+      if (std::isfinite(pair.apart()) && (!out || rank(pair) > rank(*out)))
+        out = pair;
+    }
+  return out;
+}
+
 Claim overfitting_is_the_devices(const Study& study) {
   const std::string source = "seed 002, 3.3.1, 4.1";
   const std::string claim = "a single GPU overfits, several do not";
-  double worst = -1;
-  std::string text;
-  for (const RunFacts& one : study.runs)
-    for (const RunFacts& many : study.runs) {
-      if (one.ranks != 1 || many.ranks < 2 || one.epochs.empty() ||
-          one.global_batch != many.global_batch || one.seed != many.seed ||
-          one.lr != many.lr || one.epochs.size() != many.epochs.size())
-        continue;
-      const EpochSample &a = one.epochs.back(), &b = many.epochs.back();
-      const double apart = std::abs((a.train_accuracy - a.val_accuracy) -
-                                    (b.train_accuracy - b.val_accuracy));
-      if (!(apart > worst)) continue;
-      worst = apart;
-      text = fmt::format(
-          "batch {}, seed {}: training less validation accuracy is {} on one "
-          "device and {} on {}",
-          one.global_batch, one.seed,
-          format_percent(a.train_accuracy - a.val_accuracy),
-          format_percent(b.train_accuracy - b.val_accuracy), many.ranks);
-    }
-  if (worst < 0)
+  const std::optional<DevicePair> pair = furthest_apart(study);
+  if (!pair)
     return untested(source, claim,
                     "needs the same batch, seed and rate on one and several");
-  return judged(source, claim, "furthest apart: " + text, worst > 0.05);
+  const LearningOutcome &one = pair->on_one, &many = pair->on_many;
+  for (const LearningOutcome* o : {&one, &many})
+    if (!o->learnt()) return untested(source, claim, nothing_learnt(*o));
+  const double noise = std::max(0.05, noise_between(one, many));
+  const std::string text = fmt::format(
+      "furthest apart: batch {}, seed {}: training less validation accuracy is "
+      "{} on one device and {} on {}",
+      pair->one->global_batch, pair->one->seed, format_percent(one.gap),
+      format_percent(many.gap), pair->many->ranks);
+  if (!(one.gap > noise))
+    return untested(source, claim,
+                    text + fmt::format("; under {:.1f} points one device does "
+                                       "not overfit here",
+                                       100 * noise));
+  return judged(source, claim, text, pair->apart() > noise);
 }
 
 Claim augmentation(const Study& study) {
   const std::string source = "seed 002, 3.1";
   const std::string claim =
       "flips, rotations and brightness prevent overfitting";
-  const auto off = by_batch(study, [](const RunFacts& r) {
-    return r.arm.find("flip=false") != std::string::npos;
+  const Outcomes off = outcomes_of(study, [](const RunFacts& r) {
+    return r.arm.find("flip=false") != std::string::npos && !rate_scaled(r.arm);
   });
-  const auto on = by_batch(study, fixed_arm);
+  const Outcomes on = outcomes_of(study, fixed_arm);
   for (const auto& [batch, without] : off) {
     if (!on.contains(batch)) continue;
-    const Outcome& with = on.at(batch);
-    return judged(source, claim,
-                  fmt::format("batch {}: training less validation accuracy is "
-                              "{} without, {} with augmentation",
-                              batch, format_percent(without.gap),
-                              format_percent(with.gap)),
-                  with.gap < without.gap - kAccuracyGap);
+    const LearningOutcome& with = on.at(batch);
+    for (const LearningOutcome* o : {&with, &without})
+      if (!o->learnt()) return untested(source, claim, nothing_learnt(*o));
+    const double noise = noise_between(with, without);
+    const double less = without.gap - with.gap;
+    const std::string text = fmt::format(
+        "batch {}: training less validation accuracy is {} "
+        "without, {} with augmentation",
+        batch, format_percent(without.gap), format_percent(with.gap));
+    if (noise > kAccuracyGap && std::abs(less) <= noise)
+      return untested(source, claim, text + "; " + within_noise(noise, with));
+    return judged(source, claim, text, less > std::max(kAccuracyGap, noise));
   }
   return untested(source, claim, "needs one batch with and without");
 }
@@ -217,7 +248,7 @@ Claim threshold(const Study& study) {
   double first = 0, last = 0;
   int count = 0;
   for (const StudyPoint* p : points_where(study, [](const StudyPoint& q) {
-         return q.ranks == 1 && (q.arm.empty() || q.arm == "fixed");
+         return q.ranks == 1 && fixed_rate_arm(q.arm);
        })) {
     if (p->origin != Origin::measured || !(p->samples_per_s > 0)) continue;
     if (count++ == 0) first = p->samples_per_s;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/report/claims.h"
+#include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
 #include "lockstep/report/untimed_answer.h"
 
@@ -92,6 +93,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   add(out, "Shares of a step, bandwidth, memory", shares_table(study), page);
   add(out, "Laws", laws_table(findings), page);
   add(out, "Saturation", saturation_table(findings), page);
+  add(out, "Overfitting", overfitting_table(study), page);
   add(out, "Runs", runs_table(study, Width::screen), page);
   add_seed(out, study, page);
   return out;

@@ -8,6 +8,7 @@
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/version.h"
 #include "lockstep/report/claims.h"
+#include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
 #include "lockstep/report/untimed_answer.h"
 
@@ -123,6 +124,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["shares"] = rows_of(shares_table(study));
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
+  out["overfitting"] = rows_of(overfitting_table(study));
   out["batch"] = to_json(findings.batch);
   out["claims"] = rows_of(claims_table(claims_of(study)));
   out["seed"] = rows_of(seed_table(study));

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "lockstep/batch/arms.h"
 #include "lockstep/batch/compare.h"
 #include "lockstep/batch/information.h"
 #include "lockstep/core/error.h"
@@ -249,6 +250,48 @@ TEST(BatchRuns, AnArmWithOneSizeKeepsNoOtherFromItsAnswer) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].arm, HasSubstr("optim.warmup_epochs=0"));
   EXPECT_EQ(found[0].rows.size(), 2u);
+}
+
+TEST(BatchRuns, AnArmThatLearntNothingIsLeftOutByName) {
+  const Study study;
+  for (const std::int64_t batch : {32, 64}) {
+    const std::string name = std::to_string(batch);
+    study.add({.name = "a" + name, .batch = batch});
+    // Ten classes, a thousand examples: 11.5 % is a guess with luck.
+    study.add({.name = "b" + name,
+               .batch = batch,
+               .best = 0.115,
+               .warmup_epochs = 5});
+    study.add(
+        {.name = "c" + name, .batch = batch, .best = 0.2, .warmup_epochs = 9});
+  }
+  const BatchRuns runs = study.read();
+  const auto found = compare_batch_sizes(runs, {});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].arm, HasSubstr("optim.warmup_epochs=0"));
+  EXPECT_THAT(found[1].arm, HasSubstr("optim.warmup_epochs=9"));
+  EXPECT_THAT(sort_arms(runs).left_out,
+              testing::ElementsAre(testing::AllOf(
+                  HasSubstr("no batch size learnt anything: 1 device(s), "),
+                  HasSubstr("warmup_epochs=5"), HasSubstr("its error is"))));
+}
+
+TEST(BatchRuns, WhereNothingWasLearntNoBatchIsChosen) {
+  const Study study;
+  for (const std::int64_t batch : {32, 64})
+    study.add({.name = std::to_string(batch), .batch = batch, .best = 0.1});
+  EXPECT_EQ(study.complaint(),
+            "batch: no batch size learnt anything: the best ends with 0.0000 "
+            "nats, its error is 0.0127");
+}
+
+TEST(BatchRuns, ATargetThatAGuessReachesIsRefused) {
+  const Study study;
+  for (const std::int64_t batch : {32, 64})
+    study.add({.name = std::to_string(batch), .batch = batch});
+  EXPECT_THROW(compare_batch_sizes(study.read(), {.target_accuracy = 0.1}),
+               Error);
+  EXPECT_NO_THROW(compare_batch_sizes(study.read(), {.target_accuracy = 0.2}));
 }
 
 TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {

@@ -197,6 +197,10 @@ TEST(Criterion, BadInputIsRefusedWithItsReason) {
             "labels: one class only: predictions can say nothing about it");
   EXPECT_NE(refusal(two, {.label_entropy = 2.3, .target_nats = 2.2}), "");
   EXPECT_NE(refusal(two, {.label_entropy = 2.3, .delta = 1}), "");
+  const std::vector<BatchCandidate> dull = {{64, {curve(0, 6)}},
+                                            {128, {curve(0, 6)}}};
+  EXPECT_EQ(refusal(dull, ten_classes()),
+            "batch: no batch size learnt anything: the target is 0 nats");
   const std::vector<BatchCandidate> no_runs = {{64, {curve(2.0, 6)}},
                                                {128, {}}};
   EXPECT_EQ(refusal(no_runs, ten_classes()),

@@ -37,6 +37,17 @@ TEST(Sensitivity, RanksTheSettingThatMatters) {
   EXPECT_GT(rows[1].test.p_value, 0.05);
 }
 
+// Two runs each, far apart: the estimate passes the entropy of the setting.
+TEST(Sensitivity, NothingSaysMoreThanAllAboutASetting) {
+  const Series batch{"batch", {16, 16, 32, 32, 64, 64, 128, 128}},
+      outcome{"o", {1, 1.01, 2, 2.01, 4, 4.01, 8, 8.01}};
+  const auto rows =
+      measure_sensitivity(std::vector{batch}, std::vector{outcome});
+  EXPECT_GT(rows[0].nats, rows[0].entropy);
+  EXPECT_EQ(rows[0].share, 1);
+  EXPECT_THAT(rows[0].note, testing::HasSubstr("all of it"));
+}
+
 TEST(Sensitivity, SettingsThatChangeTogetherAreNamed) {
   Study s;
   for (std::size_t i = 0; i < 20; ++i) s.lr.values[i] = s.batch.values[i] / 320;

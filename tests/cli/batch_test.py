@@ -12,6 +12,8 @@ from program import ROOT, lockstep
 
 # On one H200; a part of its grid.
 STUDY = ROOT / "results/study_batch_resnet18_1xh200_2026-11"
+# Two epochs of 160 images: every net guesses.
+NOTHING_LEARNT = ROOT / "results/study_qeios_short_2xcpu_2026-11"
 TRACES = ROOT / "tests/batch/data/pollux_cifar10"
 
 
@@ -102,6 +104,14 @@ class Batch(unittest.TestCase):
             text = lockstep("batch", folder).stderr
         self.assertRegex(text, r"left out, nothing to choose from: batch 1024 alone on 1 "
                                r'device\(s\), optim.kind="lamb"')
+
+    def test_nets_that_learnt_nothing_choose_no_batch(self):
+        done = lockstep("batch", NOTHING_LEARNT)
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+        self.assertIn("no batch size learnt anything: the best ends with 0.0000 nats", done.stderr)
+        text = lockstep("report", NOTHING_LEARNT).stdout
+        self.assertNotRegex(text, r"\bnan\b|by information a second")
+        self.assertIn("no batch size learnt anything", text)
 
     def test_devices_without_a_link_cannot_be_predicted(self):
         done = lockstep("batch", STUDY, "--devices", "1,2")

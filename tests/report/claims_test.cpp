@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/report/claim_points.h"
+#include "lockstep/report/learning_outcomes.h"
 #include "lockstep/report/seed_figures.h"
 
 namespace lockstep {
@@ -120,6 +121,81 @@ TEST(Claims, WhatTheLearningRateDidIsNotTheBatchs) {
   EXPECT_EQ(find(claims, "128 loses").verdict, ClaimVerdict::does_not_hold);
   study.runs[3] = trained(128, "linear", 0.7);
   EXPECT_EQ(find(claims_of(study), "128 loses").verdict, ClaimVerdict::holds);
+}
+
+TEST(Claims, AScaledRateIsKnownByEitherSpelling) {
+  Study study{.paths = {}, .kind = "qeios"};
+  study.runs = {trained(32, "", 0.8), trained(64, "", 0.82),
+                trained(128, "", 0.7), trained(128, "lr_rule=linear", 0.82)};
+  EXPECT_EQ(find(claims_of(study), "128 loses").verdict,
+            ClaimVerdict::does_not_hold);
+  for (const char* arm : {"linear", "lr_rule=linear", "lr_rule=square_root",
+                          "lr_rule=linear, warmup_epochs=1.0"})
+    EXPECT_TRUE(rate_scaled(arm)) << arm;
+  for (const char* arm : {"", "fixed", "lr_rule=none", "fixed, flip=false",
+                          "warmup_epochs=2.0, kind=lamb"})
+    EXPECT_FALSE(rate_scaled(arm)) << arm;
+  EXPECT_TRUE(fixed_rate_arm("lr_rule=none"));
+  EXPECT_FALSE(fixed_rate_arm("fixed, flip=false"));
+  EXPECT_FALSE(scaled_rate_arm("linear, warmup_epochs=1.0"));
+}
+
+// Five classes and so many validation samples.
+Study on_samples(std::int64_t samples, std::vector<RunFacts> runs) {
+  Study study{.paths = {}, .kind = "qeios", .runs = std::move(runs)};
+  for (RunFacts& run : study.runs)
+    run.classes = 5, run.validation_samples = samples;
+  return study;
+}
+
+TEST(Claims, NetsThatLearntNothingDecideNothing) {
+  std::vector<RunFacts> runs;
+  for (const std::int64_t batch : {16, 32, 64, 128})
+    runs.push_back(trained(batch, "fixed", 0.2));
+  runs.push_back(trained(128, "linear", 0.2));
+  runs.push_back(trained(32, "fixed, flip=false", 0.2));
+  runs.push_back(trained(32, "fixed", 0.2));
+  runs.back().ranks = 2;
+  const auto claims = claims_of(on_samples(250, runs));
+  for (const char* text : {"batch 64", "128 loses", "single GPU overfits",
+                           "prevent overfitting"}) {
+    const Claim& c = find(claims, text);
+    EXPECT_EQ(c.verdict, ClaimVerdict::cannot_be_tested) << text;
+    EXPECT_NE(c.measured.find("nothing was learnt: 20.0 %"), std::string::npos)
+        << c.measured;
+  }
+  EXPECT_NE(find(claims, "smaller batches").measured.find("times alone"),
+            std::string::npos);
+}
+
+TEST(Claims, ASmallValidationSetTellsNoNearAccuraciesApart) {
+  const std::vector<RunFacts> runs = {
+      trained(32, "", 0.712), trained(64, "", 0.688), trained(128, "", 0.704),
+      trained(128, "lr_rule=linear", 0.672)};
+  for (const char* text : {"batch 64", "128 loses"}) {
+    const Claim& few = find(claims_of(on_samples(250, runs)), text);
+    EXPECT_EQ(few.verdict, ClaimVerdict::cannot_be_tested) << text;
+    EXPECT_NE(few.measured.find("noise of its 250"), std::string::npos);
+    EXPECT_EQ(find(claims_of(on_samples(100000, runs)), text).verdict,
+              ClaimVerdict::does_not_hold)
+        << text;
+  }
+}
+
+TEST(Claims, OverfittingIsJudgedWhereOneDeviceOverfits) {
+  RunFacts one = trained(32, "fixed", 0.7), two = one;
+  two.ranks = 2;
+  const auto verdict = [&](double on_two) {
+    two.epochs.back().val_accuracy = on_two;
+    return find(claims_of(on_samples(2000, {one, two})), "single GPU overfits")
+        .verdict;
+  };
+  EXPECT_EQ(verdict(0.71), ClaimVerdict::does_not_hold);
+  EXPECT_EQ(verdict(0.85), ClaimVerdict::holds);
+  // Worse on several devices is not what the seed says.
+  EXPECT_EQ(verdict(0.5), ClaimVerdict::does_not_hold);
+  one = trained(32, "fixed", 0.89), two = one, two.ranks = 2;
+  EXPECT_EQ(verdict(0.89), ClaimVerdict::cannot_be_tested);
 }
 
 TEST(SeedFigures, StandBesideOursAndBesideThePredictionForTheirGpus) {
