@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <vector>
 
 #include "lockstep/batch/information.h"
 #include "lockstep/batch/special.h"

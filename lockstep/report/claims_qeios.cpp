@@ -55,6 +55,7 @@ std::optional<bool> is_the_batchs(const Loss& l) {
   if (l.lost > l.least()) {
     if (l.back > l.least()) return false;
     if (l.lost - l.back > l.least()) return true;
+    if (!l.coarse()) return l.back <= l.lost / 2;
     return std::nullopt;
   }
   if (l.lost < -l.least() || !l.coarse()) return false;
@@ -74,21 +75,22 @@ Claim degraded_at_128(const Study& study) {
   if (!fixed.at(most_accurate(fixed)).learnt())
     return untested(source, claim,
                     nothing_learnt(fixed.at(most_accurate(fixed))));
-  const LearningOutcome &at = fixed.at(128), &with = scaled.at(128);
+  const LearningOutcome &plain = fixed.at(128), &with = scaled.at(128);
   Outcomes smaller = fixed;
   smaller.erase(128);
   const LearningOutcome& best = smaller.at(most_accurate(smaller));
-  const Loss loss{.lost = best.val_accuracy - at.val_accuracy,
-                  .back = with.val_accuracy - at.val_accuracy,
-                  .noise = noise_between(best, at)};
+  const Loss loss{.lost = best.val_accuracy - plain.val_accuracy,
+                  .back = with.val_accuracy - plain.val_accuracy,
+                  .noise = noise_between(best, plain)};
   const std::string text = fmt::format(
       "fixed rate: {} at batch 128, {} at best elsewhere; batch 128 with the "
       "rate scaled {}",
-      format_percent(at.val_accuracy), format_percent(best.val_accuracy),
+      format_percent(plain.val_accuracy), format_percent(best.val_accuracy),
       format_percent(with.val_accuracy));
   const std::optional<bool> holds = is_the_batchs(loss);
   if (!holds)
-    return untested(source, claim, text + "; " + within_noise(loss.noise, at));
+    return untested(source, claim,
+                    text + "; " + within_noise(loss.noise, plain));
   return judged(source, claim,
                 text +
                     ": what scaling brings back was the rate's, not the "

@@ -173,7 +173,7 @@ TEST(Claims, ASmallValidationSetTellsNoNearAccuraciesApart) {
       trained(32, "", 0.712), trained(64, "", 0.688), trained(128, "", 0.704),
       trained(128, "lr_rule=linear", 0.672)};
   for (const char* text : {"batch 64", "128 loses"}) {
-    const Claim& few = find(claims_of(on_samples(250, runs)), text);
+    const Claim few = find(claims_of(on_samples(250, runs)), text);
     EXPECT_EQ(few.verdict, ClaimVerdict::cannot_be_tested) << text;
     EXPECT_NE(few.measured.find("noise of its 250"), std::string::npos);
     EXPECT_EQ(find(claims_of(on_samples(100000, runs)), text).verdict,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -21,7 +22,7 @@ RunFacts trained(std::vector<double> val_loss, double train, double val) {
 
 Json rows_of(std::vector<RunFacts> runs) {
   Study study{.paths = {}, .runs = std::move(runs)};
-  StudyPoint point{.model = "resnet18"};
+  StudyPoint point;
   for (std::size_t i = 0; i < study.runs.size(); ++i) point.runs.push_back(i);
   study.points = {point};
   return to_json(overfitting_table(study))["rows"];
