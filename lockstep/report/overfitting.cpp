@@ -32,13 +32,14 @@ bool ended(const RunFacts& run) {
 struct Learning {
   double train_accuracy = 0, val_accuracy = 0;
   std::map<std::int64_t, double> val_loss = {};
-  std::int64_t runs = 0, not_ended = 0, examples = 0;
+  std::int64_t runs = 0, not_ended = 0;
+  std::int64_t classes = 0, examples = 0;  // of validation; 0: not known
 };
 
 void add(Learning& sum, const RunFacts& run) {
   sum.train_accuracy += run.epochs.back().train_accuracy;
   sum.val_accuracy += run.epochs.back().val_accuracy;
-  sum.examples = run.validation_samples;
+  sum.classes = run.classes, sum.examples = run.validation_samples;
   const auto losses = losses_of(run);
   if (sum.runs++ == 0) sum.val_loss = losses;
   if (sum.runs == 1) return;
@@ -89,6 +90,8 @@ std::vector<Column> columns() {
 
 std::string note_of(const Learning& l, bool turned) {
   std::string out = turned ? "" : "it did not turn";
+  if (!above_chance(l.val_accuracy, l.classes, l.examples))
+    out += fmt::format("{}no better than a guess", out.empty() ? "" : "; ");
   if (l.not_ended > 0)
     out += fmt::format("{}{} more run(s) lost their numbers",
                        out.empty() ? "" : "; ", l.not_ended);

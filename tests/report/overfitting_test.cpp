@@ -53,6 +53,14 @@ TEST(Overfitting, ALossLowestAtTheEndDidNotTurn) {
   EXPECT_EQ(rows[0]["note"], "it did not turn");
 }
 
+TEST(Overfitting, ANetThatLearntNothingIsNamed) {
+  RunFacts run = trained({1.0, 2.0}, 0.25, 0.22);
+  run.classes = 5;
+  EXPECT_EQ(rows_of({run})[0]["note"], "no better than a guess");
+  run.classes = 10;
+  EXPECT_EQ(rows_of({run})[0]["note"], "");
+}
+
 TEST(Overfitting, NothingIsSaidOfOneEvaluationOrNone) {
   const double none = std::nan("");
   EXPECT_TRUE(rows_of({trained({1.0}, 0.9, 0.6)}).empty());
