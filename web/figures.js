@@ -349,6 +349,29 @@ const Figures = (() => {
       traces, layout: { xaxis: { type: "log", title: { text: "devices" }, tickmode: "array", tickvals: x, ticktext: x.map(String) }, yaxis: { type: "log", title: { text: unit }, tickmode: "array", tickvals: doublings, ticktext: doublings.map(String) } } };
   }
 
+  // Parameter bytes against FLOPs: how much faster than one device each size is, with its word.
+  function sizeMaps(doc) {
+    const key = (r) => [r.hardware, r.strategy, r.arm, r.ranks, r.global_batch].join("|");
+    const work = (f) => (f >= 1e9 ? `${+(f / 1e9).toPrecision(3)} GFLOP` : `${+(f / 1e6).toPrecision(3)} MFLOP`);
+    const rows = doc.sizes || [], widths = rising(rows.map((r) => r.parameter_bytes)), heights = rising(rows.map((r) => r.flops_a_sample));
+    return [...groups(rows, key)].map(([name, cells]) => {
+      const grid = heights.map((f) => widths.map((b) => cells.find((r) => r.flops_a_sample === f && r.parameter_bytes === b) || null));
+      const ranks = cells[0].ranks, mark = (r) => (r.origin === "measured" ? "" : " *");
+      const axis = (values, text) => ({ tickmode: "array", tickvals: values.map((_, i) => i), ticktext: values.map(text), showgrid: false, zeroline: false });
+      return {
+        title: `${devices(ranks)} against one, batch ${cells[0].global_batch}` + (nameOf(cells[0]) ? `, ${nameOf(cells[0])}` : ""), wide: widths.length > 4,
+        caption: "Speed-up over one device; brighter is faster. Scales: 80 % of ideal or more. Fades: faster than 1.05 times. Chokes: not that. * is predicted.",
+        alt: `Map of sizes: ${doc.boundaries.find((b) => key(b) === name).sentence}`,
+        traces: [{ type: "heatmap", x: widths.map((_, i) => i), y: heights.map((_, i) => i), xgap: 2, ygap: 2, zmin: 0, zmax: ranks, colorscale: "Cividis",
+          z: grid.map((row) => row.map((r) => (r ? r.speedup : null))), hoverongaps: false, showscale: false,
+          text: grid.map((row) => row.map((r) => (r ? `${r.speedup.toFixed(2)} ×${mark(r)}<br>${r.verdict}` : ""))), texttemplate: "%{text}",
+          customdata: grid.map((row) => row.map((r) => (r ? `${bytes(r.parameter_bytes)} of parameters, ${work(r.flops_a_sample)} a sample (${r.bytes_per_flop.toPrecision(2)} bytes a FLOP), ${r.origin}` : ""))),
+          hovertemplate: "%{customdata}<br>%{text}<extra></extra>" }],
+        layout: { xaxis: { title: { text: "parameters (bytes)" }, ...axis(widths, bytes) },
+          yaxis: { title: { text: "forward pass of a sample (FLOP)" }, ...axis(heights, work) } } };
+    });
+  }
+
   // Everything, by section.
   function all(doc, isDark) {
     dark = isDark;
@@ -363,6 +386,7 @@ const Figures = (() => {
     sections.push({ heading: "The best batch on more devices, predicted", figures: [
       bestBatch(doc, "global_batch", "Best batch over devices", "global batch (samples)", "Highest goodput; steps of one device measured, of more predicted. The band is the noise scale's interval."),
       bestBatch(doc, "speedup", "Goodput over one device", "speed-up of goodput", "Useful examples a second at the best batch of each number of devices, over one device at its own best; predicted.")] });
+    sections.unshift({ heading: "Which sizes scale", figures: sizeMaps(doc) });
     for (const s of sections) s.figures = s.figures.filter(Boolean);
     return sections.filter((s) => s.figures.length);
   }

@@ -23,7 +23,8 @@
   function words() {
     $("title").textContent = doc.title;
     document.title = `${doc.title} · Lockstep`;
-    $("answers").replaceChildren(...(doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
+    const sizes = (doc.boundaries || []).map((b) => make("p", { className: "say" }, b.sentence));
+    $("answers").replaceChildren(...(sizes.length ? [make("article", { className: "answer" }, ...sizes)] : []), ...(doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
       make("p", { className: "say" }, a ? a.sentence : doc.untimed_answer),
       ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
         .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
@@ -85,7 +86,8 @@
       make("tbody", {}, ...rows.slice(0, 60).map((r) => make("tr", {}, ...names.map((n) => cell(r[n])))))));
   }
   function findings() {
-    const parts = [["speedups", "Speed-ups, with communication measured directly and by subtraction"],
+    const parts = [["sizes", "Which sizes scale: speed-up over one device by parameter bytes and FLOPs of a sample's forward pass"],
+      ["speedups", "Speed-ups, with communication measured directly and by subtraction"],
       ["shares", "Shares of a step, bandwidth against the link's peak, memory"],
       ["laws", "Laws of scaling, fitted; 95 % intervals"],
       ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],

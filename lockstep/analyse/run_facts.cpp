@@ -39,6 +39,7 @@ void take_config(RunFacts& f, const Json& config) {
              &train = part(config, "train");
   f.model = name_of(part(config, "model"));
   f.strategy = text_in(part(config, "strategy"), "kind");
+  f.route = text_in(part(config, "strategy"), "collective");
   f.device = text_in(train, "device"),
   f.precision = text_in(train, "precision");
   f.link = text_in(comm, "link");

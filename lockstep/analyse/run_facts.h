@@ -33,6 +33,7 @@ struct RunFacts {
   std::string command = {}, began_utc = {};
   std::string model = {}, device = {}, strategy = {}, backend = {},
               precision = {}, link = {};
+  std::string route = {};  // of data_parallel: star, ring or tree
   bool emulated = false;
   std::string mode = {}, arm = {};  // what its study says of it
   std::string not_timed = {};       // why it has no times, or none

@@ -34,7 +34,8 @@ StudyPoint point_of(const Study& study, const PointState& state) {
                    .strategy = text_in(axes, "strategy"),
                    .device = text_in(axes, "device"),
                    .hardware = {},
-                   .arm = text_in(axes, "arm")};
+                   .arm = text_in(axes, "arm"),
+                   .route = text_in(state.settings, "strategy.collective")};
   point.hardware = hardware_of(study, point.model);
   // Nothing ran, so nothing of it is known.
   const double none = std::nan("");

@@ -114,8 +114,8 @@ std::string machine_of(const RunFacts& run) {
 
 auto key_of(const RunFacts& r) {
   return std::make_tuple(r.model, r.hardware, r.device, r.precision, r.strategy,
-                         r.emulated, r.link, r.lr, r.arm, r.mode, r.per_rank,
-                         r.global_batch, r.ranks);
+                         r.route, r.emulated, r.link, r.lr, r.arm, r.mode,
+                         r.per_rank, r.global_batch, r.ranks);
 }
 
 template <class Value>
@@ -184,7 +184,8 @@ void sort_into_points(Study& study) {
                      .strategy = r.strategy,
                      .device = r.device,
                      .hardware = r.hardware,
-                     .arm = r.arm};
+                     .arm = r.arm,
+                     .route = r.route};
     point.ranks = r.ranks, point.per_rank = r.per_rank;
     point.global_batch = r.global_batch;
     if (r.emulated) point.origin = Origin::emulated;

@@ -22,6 +22,7 @@ std::string_view word(Origin origin);
 
 struct StudyPoint {
   std::string model, strategy, device, hardware, arm;
+  std::string route = {};  // of data_parallel; empty: not known
   Origin origin = Origin::measured;
   std::int64_t ranks = 1, per_rank = 0, global_batch = 0;
   Estimate step = {};

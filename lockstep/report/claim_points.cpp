@@ -22,6 +22,16 @@ ClaimPoints points_where(const Study& study,
   return out;
 }
 
+ClaimPoints several_devices(const Study& study, const std::string& model) {
+  for (const char* strategy : {"data_parallel", "ddp"}) {
+    ClaimPoints found = points_where(study, [&](const StudyPoint& p) {
+      return p.model == model && p.ranks > 1 && p.strategy == strategy;
+    });
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 const StudyPoint* at(const ClaimPoints& points, std::int64_t ranks,
                      std::int64_t global_batch) {
   const StudyPoint* found = nullptr;

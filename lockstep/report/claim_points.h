@@ -12,12 +12,18 @@
 
 namespace lockstep {
 
+// Two times this close count as the same.
+constexpr double kSame = 1.15;
+
 using ClaimPoints = std::vector<const StudyPoint*>;
 
 // ClaimPoints with a time that may be compared, as `wanted` says, by ranks and
 // batch.
 ClaimPoints points_where(const Study& study,
                          const std::function<bool(const StudyPoint&)>& wanted);
+// A model as seed 000 spread it over several devices (data_parallel), or with
+// ddp where that is all there is.
+ClaimPoints several_devices(const Study& study, const std::string& model);
 // Of these the one with so many ranks and such a global batch, or null. A
 // measured one wins over a predicted one.
 const StudyPoint* at(const ClaimPoints& points, std::int64_t ranks,

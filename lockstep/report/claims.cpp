@@ -18,6 +18,7 @@ std::vector<Claim> claims_of(const Study& study) {
   if (study.kind == "stevens") return stevens_claims(study);
   if (study.kind == "qeios") return qeios_claims(study);
   if (study.kind == "hpml") return hpml_claims(study);
+  if (study.kind == "variable") return variable_claims(study);
   return {};
 }
 

@@ -28,6 +28,7 @@ std::vector<Claim> claims_of(const Study& study);
 std::vector<Claim> stevens_claims(const Study& study);
 std::vector<Claim> qeios_claims(const Study& study);
 std::vector<Claim> hpml_claims(const Study& study);
+std::vector<Claim> variable_claims(const Study& study);
 
 Table claims_table(const std::vector<Claim>& claims);
 

@@ -8,34 +8,25 @@
 #include "lockstep/analyse/saturation.h"
 #include "lockstep/core/units.h"
 #include "lockstep/report/claim_points.h"
+#include "lockstep/report/claims_routes.h"
 
 namespace lockstep {
 namespace {
 
-// Two times this close count as the same.
-constexpr double kSame = 1.15;
 constexpr double kLinearBytes = 12'102'220 * 4.0;
 
 // One model: alone, and as the seed spread it (data_parallel), or with ddp
 // where that is all there is.
 struct Spread {
   ClaimPoints one, many;
-  std::string strategy;
 };
 
 Spread spread_of(const Study& study, const std::string& model) {
-  Spread out;
-  out.one = points_where(study, [&](const StudyPoint& p) {
-    return p.model == model && p.ranks == 1;
-  });
-  for (const char* strategy : {"data_parallel", "ddp"}) {
-    out.many = points_where(study, [&](const StudyPoint& p) {
-      return p.model == model && p.ranks > 1 && p.strategy == strategy;
-    });
-    out.strategy = strategy;
-    if (!out.many.empty()) break;
-  }
-  return out;
+  return {.one = points_where(study,
+                              [&](const StudyPoint& p) {
+                                return p.model == model && p.ranks == 1;
+                              }),
+          .many = several_devices(study, model)};
 }
 
 const StudyPoint* fastest(const ClaimPoints& points, std::int64_t batch) {
@@ -111,27 +102,6 @@ Claim linear_inverse(const Study& study) {
       two.r2 >= 0.95 && two.slope > 0);
 }
 
-Claim same_from_two_on(const Study& study) {
-  const std::string source = "seed 000, 5.1, 6.1.2";
-  const std::string claim = "linear: 2, 3 and 4 GPUs take the same time";
-  const ClaimPoints many = spread_of(study, "linear").many;
-  double worst = 0;
-  std::string example;
-  for (const std::int64_t batch : batches_of(many)) {
-    const StudyPoint *two = at(many, 2, batch), *four = at(many, 4, batch);
-    if (two == nullptr || four == nullptr) continue;
-    const double ratio =
-        std::max(two->epoch_s / four->epoch_s, four->epoch_s / two->epoch_s);
-    if (ratio <= worst) continue;
-    worst = ratio;
-    example = fmt::format("furthest apart at batch {}: 2 take {}, 4 take {}",
-                          batch, said_epoch(*two), said_epoch(*four));
-  }
-  if (worst == 0)
-    return untested(source, claim, "no batch with 2 and 4 devices");
-  return judged(source, claim, example, worst <= kSame);
-}
-
 Claim bytes_moved(const Study& study) {
   const std::string source = "seed 000, 6.1.1";
   const std::string claim =
@@ -205,15 +175,6 @@ Claim choke_is_communication(const Study& study) {
         share >= 0.5);
   }
   return untested(source, claim, "no timed messages of several devices");
-}
-
-Claim why_equal(const Study&) {
-  return untested(
-      "seed 000, 6.1.2",
-      "2, 3 and 4 GPUs are equal because NCCL sends to many in the time of one",
-      "PyTorch's DataParallel broadcasts parameters with NCCL but sums "
-      "gradients at device 0; which of them levels the times needs four "
-      "devices: recipes/study_stevens_routes.toml");
 }
 
 Claim conv_batch_10(const Study& study) {

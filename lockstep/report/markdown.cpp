@@ -8,6 +8,7 @@
 #include "lockstep/report/claims.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
+#include "lockstep/report/size_map.h"
 #include "lockstep/report/untimed_answer.h"
 
 namespace lockstep {
@@ -62,9 +63,9 @@ void add_seed(std::string& out, const Study& study, bool page) {
   if (claims.empty()) return;
   if (page) {
     add(out, "The seed's own figures", seed_table(study), page);
-    out += "\n## Faults of the seed\n\n";
-    for (const std::string& fault : seed_faults(study.kind))
-      out += "- " + fault + "\n";
+    const std::vector<std::string> faults = seed_faults(study.kind);
+    if (!faults.empty()) out += "\n## Faults of the seed\n\n";
+    for (const std::string& fault : faults) out += "- " + fault + "\n";
     return add(out, "Claims of the seed", claims_table(claims), page);
   }
   out += "\nClaims of the seed\n";
@@ -79,6 +80,9 @@ std::string whole(const Study& study, const StudyFindings& findings,
   if (page)
     out = fmt::format("# {}\n\n",
                       study.title.empty() ? study.paths.front() : study.title);
+  const std::vector<SizeCell> sizes = size_map_of(study);
+  for (const SizeBoundary& b : boundaries_of(sizes))
+    out += fmt::format("{0}{1}{0}\n\n", page ? "**" : "", sentence(b));
   for (const StudyAnswer& a : answers)
     out += fmt::format(
         "{0}{1}{0}\n- How sure: {2}\n- Why: {3}\n- What would change it: "
@@ -89,6 +93,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   for (const std::string& machine : study.machines)
     out += "- Machine: " + machine + "\n";
   out += to_text(findings.batch, page);
+  add(out, "Which sizes scale", size_table(sizes), page);
   add(out, "Speed-up", scaling_table(study, findings), page);
   add(out, "Shares of a step, bandwidth, memory", shares_table(study), page);
   add(out, "Laws", laws_table(findings), page);

@@ -10,6 +10,7 @@
 #include "lockstep/report/claims.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
+#include "lockstep/report/size_map.h"
 #include "lockstep/report/untimed_answer.h"
 
 namespace lockstep {
@@ -125,6 +126,9 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
   out["overfitting"] = rows_of(overfitting_table(study));
+  const std::vector<SizeCell> sizes = size_map_of(study);
+  out["sizes"] = rows_of(size_table(sizes));
+  out["boundaries"] = to_json(boundaries_of(sizes));
   out["batch"] = to_json(findings.batch);
   out["claims"] = rows_of(claims_table(claims_of(study)));
   out["seed"] = rows_of(seed_table(study));

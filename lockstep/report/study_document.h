@@ -15,8 +15,8 @@ namespace lockstep {
 // says how many it left out.
 constexpr std::size_t kMostCurves = 48;
 
-// {schema, verb, rows, answers, points, scaling, laws, saturation, curves,
-// waterfall, machines, notes, commands, …}
+// {schema, verb, rows, answers, points, scaling, laws, saturation, sizes,
+// curves, waterfall, machines, notes, commands, …}
 Json study_document(const Study& study, const StudyFindings& findings,
                     const std::vector<StudyAnswer>& answers);
 

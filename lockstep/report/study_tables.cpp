@@ -165,7 +165,10 @@ Table runs_table(const Study& study, Width width) {
       table.rows.back()[0] = run.label;
   }
   for (const StudyPoint& p : study.points)
-    if (p.runs.empty()) table.add(unrun_row(p, table.columns.size()));
+    if (p.runs.empty()) {
+      table.add(unrun_row(p, table.columns.size()));
+      if (width == Width::screen) table.rows.back()[0] = p.arm;
+    }
   if (width == Width::screen) {
     table.columns.resize(run_columns().size());
     for (auto& row : table.rows) row.resize(table.columns.size());

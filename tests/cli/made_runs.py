@@ -12,8 +12,9 @@ EPOCHS = ("epoch,train_loss,train_accuracy,val_loss,val_accuracy,information_nat
           "global_batch,peak_memory_bytes,device_busy,seconds,seconds_with_loading")
 
 
-def config_of(model, strategy, ranks, per_rank, seed, emulated=False):
-    return {"model": {"kind": model, "classes": 10},
+def config_of(model, strategy, ranks, per_rank, seed, emulated=False, size=None):
+    sizes = {"variable_params": size[0], "variable_flops": size[1]} if size else {}
+    return {"model": {"kind": model, "classes": 10, **sizes},
             "batch": {"per_rank": per_rank, "global": 0, "accumulate": 1},
             "train": {"device": "cpu", "seed": seed, "precision": "fp32"},
             "optim": {"lr": 0.01},
@@ -66,12 +67,12 @@ def epoch_rows(epochs, batch, epoch_s, nan_loss):
 
 def made_run(path, model="linear", strategy="ddp", ranks=1, per_rank=32, seed=1, step_s=0.01,
              steps=120, epochs=4, spread=0.02, host="here", device="made device",
-             status="done", nan_loss=False, schema=1, emulated=False, samples=2000):
+             status="done", nan_loss=False, schema=1, emulated=False, samples=2000, size=None):
     """Writes one run folder and gives its path back."""
     path = pathlib.Path(path)
     path.mkdir(parents=True)
     rng = random.Random(f"{path.name}{seed}{ranks}{per_rank}{step_s}")
-    config = config_of(model, strategy, ranks, per_rank, seed, emulated)
+    config = config_of(model, strategy, ranks, per_rank, seed, emulated, size)
     batch = ranks * per_rank
     epoch_s = step_s * math.ceil(samples / batch)
     rows, messages = step_rows(rng, ranks, per_rank, step_s, steps, spread, nan_loss)
@@ -115,4 +116,32 @@ def made_study(path, models=("linear",), ranks=(1, 2, 4), batches=(8, 16, 32, 64
                              ranks=n, per_rank=batch, seed=seed, steps=steps,
                              strategy="ddp" if n > 1 else "single",
                              step_s=step_time(model, n, batch))
+    return path
+
+
+# Parameters and FLOPs, with the speed-up on two devices (measured) and on four (predicted).
+SIZES = (("variable 100k/2M", 100_000, 2_000_000, 1.3, 1.2), ("variable 1M/2M", 1_000_000, 2_000_000, 0.8, 0.5),
+         ("variable 100k/20M", 100_000, 20_000_000, 1.9, 3.6), ("variable 1M/20M", 1_000_000, 20_000_000, 1.7, 2.0))
+
+
+def made_size_study(path, batch=64, one_s=0.02):
+    """Models of four sizes: one and two devices ran, four are predicted."""
+    path = pathlib.Path(path)
+    events = [{"event": "study", "schema": 1, "title": "Made sizes", "kind": "variable", "measure": "time",
+               "points": len(SIZES), "version": "0.1.0", "command": "lockstep sweep made.toml"}]
+    for name, params, flops, two, four in SIZES:
+        for ranks, speedup in ((1, 1), (2, two)):
+            made_run(path / "runs" / f"{ranks}-{params}-{flops}" / "1", model="variable", ranks=ranks,
+                     per_rank=batch // ranks, size=(params, flops), steps=40, epochs=1,
+                     strategy="ddp" if ranks > 1 else "single", step_s=one_s / speedup)
+        point = {"host": "here", "time_utc": "2026-11-15T12:00:00Z", "point": f"4-{params}-{flops}"}
+        axes = {"model": name, "strategy": "ddp", "ranks": 4, "global_batch": batch, "per_rank": batch / 4,
+                "seed": 1, "device": "cpu", "arm": ""}
+        settings = {"comm.ranks": 4, "model.variable_params": params, "model.variable_flops": flops}
+        step_s = one_s / four
+        events += [{"event": "queued", "settings": settings, "axes": axes, "mode": "predicted", "why": "", **point},
+                   {"event": "predicted", "from": "made up", "step_s": step_s, "epoch_s": 32 * step_s,
+                    "lo90_s": 30 * step_s, "hi90_s": 34 * step_s, "memory_bytes": 1e8, "fits": True, **point}]
+    events[0] |= {"host": "here", "time_utc": "2026-11-15T12:00:00Z"}
+    (path / "ledger.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
     return path

@@ -9,7 +9,7 @@ import resource
 import tempfile
 import unittest
 
-from made_runs import made_run, made_study, step_time
+from made_runs import made_run, made_size_study, made_study, step_time
 from program import lockstep
 
 
@@ -63,6 +63,27 @@ class Report(unittest.TestCase):
                 self.assertAlmostEqual(row["speedup"] / true, 1, delta=0.02)
         bend = next(r for r in document["saturation"] if r["ranks"] == 1)
         self.assertAlmostEqual(bend["per_rank"], 40, delta=3)
+
+    def test_sizes_that_scale_fade_and_choke_and_the_boundary_between(self):
+        study = made_size_study(self.at / "study")
+        document = json.loads(self.report(study, "--json").stdout)
+        words = {(r["ranks"], r["parameter_bytes"], r["flops_a_sample"]): (r["verdict"], r["origin"])
+                 for r in document["sizes"]}
+        self.assertEqual(words, {
+            (2, 4e5, 2e6): ("fades", "measured"), (2, 4e6, 2e6): ("chokes", "measured"),
+            (2, 4e5, 2e7): ("scales", "measured"), (2, 4e6, 2e7): ("scales", "measured"),
+            (4, 4e5, 2e6): ("fades", "predicted"), (4, 4e6, 2e6): ("chokes", "predicted"),
+            (4, 4e5, 2e7): ("scales", "predicted"), (4, 4e6, 2e7): ("fades", "predicted")})
+        two, four = document["boundaries"]
+        self.assertEqual((two["scales_up_to"], two["chokes_from"]), (0.2, 2))
+        self.assertEqual((four["scales_up_to"], four["chokes_from"]), (0.02, 2))
+        self.assertIn("on 2 devices with ddp, batch 64 (measured)", two["sentence"])
+        self.assertIn("on 4 devices with ddp, batch 64 (predicted)", four["sentence"])
+        for text in (self.report(study).stdout, self.report(study, "--markdown").stdout):
+            self.assertIn(two["sentence"], text)
+            self.assertIn("Which sizes scale", text)
+        other = self.report(made_study(self.at / "other", batches=(8, 16), steps=20)).stdout
+        self.assertNotIn("Which sizes scale", other)
 
     def test_rows_are_the_same_as_csv_and_json(self):
         study = made_study(self.at / "study", batches=(8, 16), steps=20)

@@ -88,6 +88,49 @@ TEST(Claims, APredictedTimeSaysSo) {
   EXPECT_NE(same.measured.find("(predicted)"), std::string::npos);
 }
 
+// Milliseconds of a step on 2, 3 and 4 devices by route, as the recipe
+// study_stevens_routes.toml predicts them for the seed's GPUs.
+Study routes(double star_4_s, double ring_4_s) {
+  Study study{.paths = {}, .kind = "stevens"};
+  const auto add = [&](const char* route, std::int64_t ranks, double step_s) {
+    StudyPoint p = point("linear", "data_parallel", ranks, 20, 100 * step_s);
+    p.step = single_value(step_s), p.route = route;
+    p.origin = Origin::predicted, p.why = "predicted from 4x1080ti";
+    study.points.push_back(p);
+  };
+  add("star", 2, 0.0261), add("star", 3, 0.0505), add("star", 4, star_4_s);
+  add("ring", 2, 0.0261), add("ring", 3, 0.0262), add("ring", 4, ring_4_s);
+  return study;
+}
+
+TEST(Claims, TheRouteIsWhyTwoAndFourAreEqual) {
+  const auto claims = claims_of(routes(0.0748, 0.0263));
+  const Claim& why = find(claims, "NCCL sends to many");
+  EXPECT_EQ(why.verdict, ClaimVerdict::holds);
+  EXPECT_NE(why.measured.find("batch 20 on 2, 3, 4 devices: star 26.1 ms, 50.5 "
+                              "ms, 74.8 ms (predicted from 4x1080ti); ring "
+                              "26.1 ms, 26.2 ms, 26.3 ms (predicted"),
+            std::string::npos)
+      << why.measured;
+  EXPECT_NE(why.measured.find("links of their own"), std::string::npos);
+  // The seed's own route is the one that is judged.
+  const Claim& same = find(claims, "take the same time");
+  EXPECT_EQ(same.verdict, ClaimVerdict::holds);
+  EXPECT_NE(same.measured.find("star, all through device 0: furthest apart"),
+            std::string::npos);
+}
+
+TEST(Claims, ARouteThatChangesNothingOrDoesNotLevelIsNotWhy) {
+  const auto verdict = [](const Study& study) {
+    return find(claims_of(study), "NCCL sends to many").verdict;
+  };
+  EXPECT_EQ(verdict(routes(0.0263, 0.0263)), ClaimVerdict::does_not_hold);
+  EXPECT_EQ(verdict(routes(0.0748, 0.0600)), ClaimVerdict::does_not_hold);
+  Study one_route = routes(0.0748, 0.0263);
+  one_route.points.resize(3);
+  EXPECT_EQ(verdict(one_route), ClaimVerdict::cannot_be_tested);
+}
+
 TEST(Claims, HpmlWeakScalingAsPublishedHolds) {
   Study study{.paths = {}, .kind = "hpml"};
   for (const SeedFigure& f : seed_figures("hpml"))

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from chrome import Chrome  # noqa: E402
-from made_runs import made_run, made_study  # noqa: E402
+from made_runs import made_run, made_size_study, made_study  # noqa: E402
 from program import ROOT, lockstep  # noqa: E402
 
 # Where to leave pictures for people to look at.
@@ -194,6 +194,32 @@ class BatchStudy(unittest.TestCase):
             runs = chrome.evaluate("document.getElementById('runs').textContent")
             self.assertIn("batch=64, lr_rule=linear", runs)
             self.assertNotIn(document["rows"][0]["run"], runs)
+
+
+class Sizes(unittest.TestCase):
+    def test_a_map_of_sizes_says_the_word_in_each_cell_and_the_boundary_first(self):
+        with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
+            at = pathlib.Path(folder)
+            page, document = page_of(at, made_size_study(at / "study"))
+            chrome.open(page.as_uri())
+            self.assertEqual(chrome.complaints(), [])
+            self.assertEqual(chrome.evaluate("document.querySelector('.answer').innerText.trim().split(/\\n+/)"),
+                             [b["sentence"] for b in document["boundaries"]])
+            maps = chrome.evaluate(
+                "[...document.querySelectorAll('.plot')].filter(p => p.getAttribute('aria-label').startsWith('Map of sizes'))"
+                ".map(p => [p.layout.xaxis.ticktext, p.layout.yaxis.ticktext, p.data[0].z, p.data[0].text,"
+                " p.querySelectorAll('.heatmap-label').length])")
+            self.assertEqual(len(maps), 2)
+            for ranks, (x, y, z, text, labels) in zip((2, 4), maps):
+                self.assertEqual((x, y), (["400 kB", "4.00 MB"], ["2 MFLOP", "20 MFLOP"]))
+                rows = {(r["flops_a_sample"], r["parameter_bytes"]): r for r in document["sizes"] if r["ranks"] == ranks}
+                wanted = [[rows[f, b] for b in (4e5, 4e6)] for f in (2e6, 2e7)]
+                self.assertEqual(z, [[r["speedup"] for r in row] for row in wanted])
+                star = "" if ranks == 2 else " *"
+                self.assertEqual(text, [[f"{r['speedup']:.2f} ×{star}<br>{r['verdict']}" for r in row] for row in wanted])
+                self.assertEqual(labels, 4)
+            if SHOTS:
+                chrome.screenshot(pathlib.Path(SHOTS) / "sizes.png")
 
 
 class OddInput(unittest.TestCase):
