@@ -143,5 +143,7 @@ def made_size_study(path, batch=64, one_s=0.02):
                    {"event": "predicted", "from": "made up", "step_s": step_s, "epoch_s": 32 * step_s,
                     "lo90_s": 30 * step_s, "hi90_s": 34 * step_s, "memory_bytes": 1e8, "fits": True, **point}]
     events[0] |= {"host": "here", "time_utc": "2026-11-15T12:00:00Z"}
+    (path / "study.toml").write_text(
+        f'[study]\nkind = "variable"\n[model]\nkind = "variable"\n[[grid]]\nbatch.global = {batch}\n')
     (path / "ledger.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
     return path
