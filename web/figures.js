@@ -360,9 +360,10 @@ const Figures = (() => {
       const axis = (values, text) => ({ tickmode: "array", tickvals: values.map((_, i) => i), ticktext: values.map(text), showgrid: false, zeroline: false });
       return {
         title: `${devices(ranks)} against one, batch ${cells[0].global_batch}` + (nameOf(cells[0]) ? `, ${nameOf(cells[0])}` : ""), wide: widths.length > 4,
-        caption: "Speed-up over one device; brighter is faster. Scales: 80 % of ideal or more. Fades: faster than 1.05 times. Chokes: not that. * is predicted.",
+        caption: "Speed-up over one device, from orange (none) to blue (ideal). Scales: 80 % of ideal or more. Fades: faster than 1.05 times. Chokes: not that. * is predicted.",
         alt: `Map of sizes: ${doc.boundaries.find((b) => key(b) === name).sentence}`,
-        traces: [{ type: "heatmap", x: widths.map((_, i) => i), y: heights.map((_, i) => i), xgap: 2, ygap: 2, zmin: 0, zmax: ranks, colorscale: "Cividis",
+        traces: [{ type: "heatmap", x: widths.map((_, i) => i), y: heights.map((_, i) => i), xgap: 2, ygap: 2, zmin: 0, zmax: ranks,
+          colorscale: [[0, "#E8A06A"], [0.5, "#F5EFDC"], [1, "#86C5EE"]], textfont: { size: 13, color: "#111" },
           z: grid.map((row) => row.map((r) => (r ? r.speedup : null))), hoverongaps: false, showscale: false,
           text: grid.map((row) => row.map((r) => (r ? `${r.speedup.toFixed(2)} ×${mark(r)}<br>${r.verdict}` : ""))), texttemplate: "%{text}",
           customdata: grid.map((row) => row.map((r) => (r ? `${bytes(r.parameter_bytes)} of parameters, ${work(r.flops_a_sample)} a sample (${r.bytes_per_flop.toPrecision(2)} bytes a FLOP), ${r.origin}` : ""))),
@@ -376,8 +377,10 @@ const Figures = (() => {
   function all(doc, isDark) {
     dark = isDark;
     if (doc.verb === "floor") return [{ heading: "Measured against the floor", figures: [roofline(doc), floorBars(doc)].filter(Boolean) }];
-    const models = uniq(doc.points.map((p) => p.model)).sort();
-    const sections = models.map((model) => ({ heading: models.length > 1 ? model : "What was measured", figures: [
+    // Sizes of one model stand in their map, not each in a section.
+    const mapped = (doc.sizes || []).length > 0;
+    const models = uniq(doc.points.map((p) => p.model)).filter((m) => !mapped || !m.startsWith("variable ")).sort();
+    const sections = models.map((model) => ({ heading: models.length > 1 ? model : doc.points.every((p) => p.origin === "predicted") ? "What is predicted" : "What was measured", figures: [
       epochTime(doc, model), heat(doc, model), stepBars(doc, model), scaling(doc, model, "weak", "speedup"), scaling(doc, model, "weak", "efficiency"),
       scaling(doc, model, "strong", "speedup"), scaling(doc, model, "strong", "efficiency"),
       curves(doc, model, [["val_accuracy", "validation", "solid"], ["train_accuracy", "training", "dot"]], "Accuracy", "accuracy (%)", ".0%"),

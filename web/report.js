@@ -23,11 +23,14 @@
   function words() {
     $("title").textContent = doc.title;
     document.title = `${doc.title} · Lockstep`;
-    const sizes = (doc.boundaries || []).map((b) => make("p", { className: "say" }, b.sentence));
-    $("answers").replaceChildren(...(sizes.length ? [make("article", { className: "answer" }, ...sizes)] : []), ...(doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
+    const answers = (doc.answers.length ? doc.answers : [null]).map((a) => make("article", { className: "answer" },
       make("p", { className: "say" }, a ? a.sentence : doc.untimed_answer),
       ...(a ? [make("dl", {}, ...[["How sure", a.how_sure], ["Why", a.why], ["What would change it", a.what_would_change]]
-        .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : []))));
+        .flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))] : [])));
+    // Of many sizes the map is the answer; what each would do stands behind it.
+    const sizes = (doc.boundaries || []).map((b) => make("p", { className: "say" }, b.sentence));
+    $("answers").replaceChildren(...(sizes.length ? [make("article", { className: "answer" }, ...sizes),
+      make("details", {}, make("summary", {}, "Each size by itself"), ...answers)] : answers));
     const list = (id, items) => $(id).querySelector("ul").replaceChildren(...items.map((t) => make("li", {}, t)));
     $("notes").hidden = !doc.notes.length;
     list("notes", doc.notes.slice(0, 20).concat(doc.notes.length > 20 ? [`and ${doc.notes.length - 20} more notes`] : []));

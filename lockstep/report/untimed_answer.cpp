@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <cstdint>
@@ -50,6 +51,13 @@ std::string untimed_answer(const Study& study) {
     if (known == nullptr || entry.second.mean() > known->second.mean())
       known = &entry;
   }
+  if (study.runs.empty() && !study.points.empty())
+    return fmt::format(
+        "Nothing was run: {} of {} points are predicted, and a choice is made "
+        "from measured ones only.",
+        std::ranges::count(study.points, Origin::predicted,
+                           &StudyPoint::origin),
+        study.points.size());
   if (best.empty()) return "No run was timed: there is no answer to give yet.";
   std::string out =
       "No run was timed: only what was learnt can be compared. Best on "
