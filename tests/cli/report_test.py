@@ -64,7 +64,6 @@ class Report(unittest.TestCase):
         bend = next(r for r in document["saturation"] if r["ranks"] == 1)
         self.assertAlmostEqual(bend["per_rank"], 40, delta=3)
 
-<<<<<<< HEAD
     def test_sizes_that_scale_fade_and_choke_and_the_boundary_between(self):
         study = made_size_study(self.at / "study")
         document = json.loads(self.report(study, "--json").stdout)
@@ -85,7 +84,7 @@ class Report(unittest.TestCase):
             self.assertIn("Which sizes scale", text)
         other = self.report(made_study(self.at / "other", batches=(8, 16), steps=20)).stdout
         self.assertNotIn("Which sizes scale", other)
-=======
+
     def test_overfitting_is_in_the_words_the_page_and_the_json(self):
         study = made_study(self.at / "study", ranks=(1,), batches=(8, 16), seeds=(1, 2), steps=20)
         rows = json.loads(self.report(study, "--json").stdout)["overfitting"]
@@ -99,7 +98,6 @@ class Report(unittest.TestCase):
         for run in (study / "runs").rglob("epochs.csv"):
             run.write_text("\n".join(run.read_text().splitlines()[:2]) + "\n")
         self.assertNotIn("Overfitting", self.report(study).stdout)
->>>>>>> 3e1f1a5 (The report's test knows the table of overfitting)
 
     def test_rows_are_the_same_as_csv_and_json(self):
         study = made_study(self.at / "study", batches=(8, 16), steps=20)
