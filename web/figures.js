@@ -185,8 +185,10 @@ const Figures = (() => {
     const total = points.length;
     if (total > 24 && choice) points = points.filter((p) => p.per_rank === choice.per_rank || p.ranks === choice.ranks);
     points = points.slice().sort((a, b) => a.ranks - b.ranks || a.per_rank - b.per_rank).slice(0, 24);
-    const several = uniq(points.filter((p) => p.ranks > 1).map(nameOf)).length > 1;
-    const label = (p) => `${p.ranks}×${p.per_rank}` + (several && nameOf(p) ? `<br>${nameOf(p)}` : "");
+    // Bars of one label would be stacked on each other: arms need their names.
+    const shape = (p) => `${p.ranks}×${p.per_rank}`;
+    const several = uniq(points.filter((p) => p.ranks > 1).map(nameOf)).length > 1 || uniq(points.map(shape)).length < points.length;
+    const label = (p) => shape(p) + (several && nameOf(p) ? `<br>${nameOf(p)}` : "");
     const x = points.map(label);
     const used = PIECES.filter(([f]) => points.some((p) => p[f] > 0.002 * p.step_s));
     const worst = points.reduce((a, b) => (a.exposed_comm_s / a.step_s >= b.exposed_comm_s / b.step_s ? a : b));

@@ -81,8 +81,8 @@ std::vector<Column> columns() {
           percent("final_train_accuracy", "train acc."),
           percent("final_val_accuracy", "val. acc."),
           percent("gap", "gap"),
-          percent("noise", "noise"),
           {.name = "lowest_val_loss_epoch", .title = "turns at epoch"},
+          percent("noise", "noise"),
           loss("lowest_val_loss", "lowest val. loss"),
           loss("final_val_loss", "final"),
           {.name = "note"}};
@@ -111,9 +111,9 @@ Table overfitting_table(const Study& study) {
     const double noise = accuracy_noise(l.val_accuracy, l.examples);
     table.add({p.model, p.strategy, p.arm, p.ranks, p.global_batch, l.runs,
                last, l.train_accuracy, l.val_accuracy,
-               l.train_accuracy - l.val_accuracy,
-               l.examples > 0 ? cell(noise) : Cell(), lowest->first,
-               lowest->second, final_loss, note_of(l, lowest->first != last)});
+               l.train_accuracy - l.val_accuracy, lowest->first,
+               l.examples > 0 ? cell(noise) : Cell(), lowest->second,
+               final_loss, note_of(l, lowest->first != last)});
   }
   return table;
 }
