@@ -92,7 +92,7 @@ class Report(unittest.TestCase):
                          [(8, 2, 4), (16, 2, 4)])
         for row in rows:
             self.assertAlmostEqual(row["gap"], 0.03)
-            self.assertEqual((row["lowest_val_loss_epoch"], row["note"]), (4, "it did not turn"))
+            self.assertEqual((row["turn_epoch"], row["note"]), (4, "it did not turn"))
         self.assertIn("\nOverfitting\n", self.report(study).stdout)
         self.assertIn("\n## Overfitting\n", self.report(study, "--markdown").stdout)
         for run in (study / "runs").rglob("epochs.csv"):

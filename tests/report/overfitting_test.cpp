@@ -36,12 +36,12 @@ TEST(Overfitting, TheGapAndTheTurnAreMeansOverSeeds) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0]["runs"], 2);
   EXPECT_EQ(rows[0]["epochs"], 4);
-  EXPECT_NEAR(rows[0]["final_train_accuracy"], 0.95, 1e-12);
-  EXPECT_NEAR(rows[0]["final_val_accuracy"], 0.70, 1e-12);
+  EXPECT_NEAR(rows[0]["train_accuracy"], 0.95, 1e-12);
+  EXPECT_NEAR(rows[0]["val_accuracy"], 0.70, 1e-12);
   EXPECT_NEAR(rows[0]["gap"], 0.25, 1e-12);
   // Two standard errors of 70 % of 400.
   EXPECT_NEAR(rows[0]["noise"], 2 * std::sqrt(0.7 * 0.3 / 400), 1e-12);
-  EXPECT_EQ(rows[0]["lowest_val_loss_epoch"], 2);
+  EXPECT_EQ(rows[0]["turn_epoch"], 2);
   EXPECT_NEAR(rows[0]["lowest_val_loss"], 0.65, 1e-12);
   EXPECT_NEAR(rows[0]["final_val_loss"], 0.90, 1e-12);
   EXPECT_EQ(rows[0]["note"], "");
@@ -49,7 +49,7 @@ TEST(Overfitting, TheGapAndTheTurnAreMeansOverSeeds) {
 
 TEST(Overfitting, ALossLowestAtTheEndDidNotTurn) {
   const Json rows = rows_of({trained({1.0, 0.9, 0.8}, 0.9, 0.6)});
-  EXPECT_EQ(rows[0]["lowest_val_loss_epoch"], 3);
+  EXPECT_EQ(rows[0]["turn_epoch"], 3);
   EXPECT_EQ(rows[0]["note"], "it did not turn");
 }
 
@@ -72,7 +72,7 @@ TEST(Overfitting, EpochsInBetweenMayGoWithoutEvaluation) {
   const double none = std::nan("");
   const Json rows = rows_of({trained({1.0, none, 0.7, none, 0.8}, 0.9, 0.6),
                              trained({1.0, 0.1, 0.7, none, 0.8}, 0.9, 0.6)});
-  EXPECT_EQ(rows[0]["lowest_val_loss_epoch"], 3);
+  EXPECT_EQ(rows[0]["turn_epoch"], 3);
 }
 
 TEST(Overfitting, ARunThatDivergedIsCountedApart) {
