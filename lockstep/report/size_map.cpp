@@ -53,6 +53,20 @@ std::string joined(const std::set<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " and "));
 }
 
+// "scales up to 0.02, chokes from 2 on".
+std::string found(const SizeBoundary& b) {
+  const bool some_scale = !std::isnan(b.scales_up_to),
+             some_choke = !std::isnan(b.chokes_from);
+  if (!some_scale && !some_choke) return "every size fades";
+  std::string out = some_scale
+                        ? fmt::format("scales up to {:.2g}", b.scales_up_to)
+                        : "no size scales";
+  if (!some_choke) return out + ", no size chokes";
+  out += fmt::format(", {}chokes from {:.2g} on", b.clear() ? "" : "but ",
+                     b.chokes_from);
+  return b.clear() ? out : out + ": the ratio alone does not decide here";
+}
+
 }  // namespace
 
 double SizeCell::parameter_bytes() const {
@@ -61,6 +75,12 @@ double SizeCell::parameter_bytes() const {
 
 double SizeCell::bytes_per_flop() const {
   return parameter_bytes() / static_cast<double>(size.flops);
+}
+
+bool SizeCell::unsure() const {
+  const auto n = static_cast<double>(ranks);
+  return speedup.has_interval() &&
+         verdict_of(speedup.low, n) != verdict_of(speedup.high, n);
 }
 
 std::vector<SizeCell> size_map_of(const Study& study) {
@@ -102,6 +122,7 @@ std::vector<SizeBoundary> boundaries_of(const std::vector<SizeCell>& map) {
     if (c.verdict == Verdict::chokes)
       b.chokes_from = std::fmin(b.chokes_from, at);
     b.origins.emplace(word(c.origin));
+    ++b.cells, b.unsure += c.unsure() ? 1 : 0;
   }
   return out;
 }
@@ -109,21 +130,14 @@ std::vector<SizeBoundary> boundaries_of(const std::vector<SizeCell>& map) {
 std::string sentence(const SizeBoundary& b) {
   std::string out = fmt::format(
       "variable on {} with {}{}, batch {} ({}), {:.2g} to {:.2g} parameter "
-      "bytes for each FLOP of a sample's forward pass: ",
+      "bytes for each FLOP of a sample's forward pass: {}.",
       devices(b.ranks), b.strategy, b.arm.empty() ? "" : " (" + b.arm + ")",
-      b.global_batch, joined(b.origins), b.least, b.most);
-  const bool some_scale = !std::isnan(b.scales_up_to),
-             some_choke = !std::isnan(b.chokes_from);
-  if (!some_scale && !some_choke) return out + "every size fades.";
-  out += some_scale ? fmt::format("scales up to {:.2g}", b.scales_up_to)
-                    : "no size scales";
-  if (!some_choke) return out + ", no size chokes.";
-  if (b.clear())
-    return out + fmt::format(", chokes from {:.2g} on.", b.chokes_from);
-  return out + fmt::format(
-                   ", but chokes from {:.2g} on: the ratio alone does "
-                   "not decide here.",
-                   b.chokes_from);
+      b.global_batch, joined(b.origins), b.least, b.most, found(b));
+  if (b.unsure > 0)
+    out += fmt::format(
+        " Not sure: the intervals of {} of {} sizes reach another word.",
+        b.unsure, b.cells);
+  return out;
 }
 
 Table size_table(const std::vector<SizeCell>& map) {

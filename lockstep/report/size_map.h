@@ -25,6 +25,8 @@ struct SizeCell {
 
   double parameter_bytes() const;  // fp32
   double bytes_per_flop() const;
+  // The ends of its interval have different words.
+  bool unsure() const;
 };
 
 // Empty unless two or more sizes have a speed-up.
@@ -37,6 +39,7 @@ struct SizeBoundary {
   double least = 0, most = 0;  // bytes a FLOP of the sizes there are
   double scales_up_to = 0, chokes_from = 0;
   std::set<std::string> origins = {};  // of its cells
+  int cells = 0, unsure = 0;
 
   // The ratio decides: all that scales lies below all that chokes.
   bool clear() const { return !(scales_up_to >= chokes_from); }

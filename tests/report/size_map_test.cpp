@@ -67,6 +67,17 @@ TEST(SizeMap, TheBoundaryIsSaidWithWhereItComesFrom) {
             std::string::npos);
 }
 
+TEST(SizeMap, AnIntervalThatReachesAnotherWordIsSaid) {
+  Study study = three_sizes();
+  Estimate& step = study.points[4].step;  // 1.3 times: fades
+  Estimate& one = study.points[3].step;
+  one.log_draws = {std::log(0.099), std::log(0.1), std::log(0.101)};
+  step.log_draws = {std::log(0.06), std::log(0.077), std::log(0.11)};
+  EXPECT_TRUE(sentence(boundaries_of(size_map_of(study))[0])
+                  .ends_with("Not sure: the intervals of 1 of 3 sizes reach "
+                             "another word."));
+}
+
 TEST(SizeMap, WhereTheRatioDoesNotDecideThatIsSaid) {
   Study study = three_sizes();
   // The same ratio as the one that scales, and it chokes.
