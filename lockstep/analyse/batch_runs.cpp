@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lockstep/analyse/batch_arms.h"
+#include "lockstep/analyse/run_facts.h"
 #include "lockstep/analyse/sibling_times.h"
 #include "lockstep/analyse/untimed.h"
 #include "lockstep/batch/information.h"
@@ -110,15 +111,6 @@ Stored read_run(const fs::path& path, const fs::path& study,
     return !std::isfinite(e.train_loss);
   });
   return run;
-}
-
-std::int64_t classes_of(const Stored& run) {
-  if (run.config.model.classes > 0) return run.config.model.classes;
-  const auto at = run.record.data.find("classes");
-  if (at == run.record.data.end()) return 0;
-  return at->is_array()            ? static_cast<std::int64_t>(at->size())
-         : at->is_number_integer() ? at->get<std::int64_t>()
-                                   : 0;
 }
 
 std::int64_t examples_of(const Stored& run) {
@@ -283,7 +275,10 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
     throw Error(Fault::config, study.string(),
                 fmt::format("holds no run that can be compared: {}",
                             fmt::join(out.notes, "; ")));
-  out.classes = classes > 0 ? classes : shared(kept, "classes", classes_of);
+  out.classes =
+      classes > 0 ? classes : shared(kept, "classes", [](const Stored& run) {
+        return classes_of(run.record);
+      });
   out.eval_examples = shared(kept, "validation samples", examples_of);
   const bool recorded = std::ranges::all_of(kept, has_information);
   if (!recorded) require_classes(kept, out.classes);

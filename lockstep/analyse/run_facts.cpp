@@ -57,16 +57,6 @@ void take_config(RunFacts& f, const Json& config) {
     f.global_batch = f.per_rank * f.ranks * passes;
 }
 
-// Names or a number in the data's own words, where the model does not say.
-std::int64_t classes_of(const RunRecord& r) {
-  const std::int64_t said = whole_in(part(r.config, "model"), "classes");
-  if (said > 0) return said;
-  const auto at = r.data.find("classes");
-  return at != r.data.end() && at->is_array()
-             ? static_cast<std::int64_t>(at->size())
-             : whole_in(r.data, "classes");
-}
-
 void take_record(RunFacts& f, const RunRecord& r) {
   f.status = r.status, f.reason = r.reason, f.command = r.command;
   f.began_utc = r.began_utc, f.backend = r.backend;
@@ -228,6 +218,15 @@ std::vector<StepSample> settled_steps(const fs::path& steps_csv) {
   steps.erase(steps.begin(),
               steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 10));
   return steps;
+}
+
+std::int64_t classes_of(const RunRecord& r) {
+  const std::int64_t said = whole_in(part(r.config, "model"), "classes");
+  if (said > 0) return said;
+  const auto at = r.data.find("classes");
+  return at != r.data.end() && at->is_array()
+             ? static_cast<std::int64_t>(at->size())
+             : whole_in(r.data, "classes");
 }
 
 void forget_times(RunFacts& run, const std::string& why) {

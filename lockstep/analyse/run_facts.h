@@ -11,6 +11,7 @@
 #include "lockstep/analyse/series.h"
 #include "lockstep/core/json.h"
 #include "lockstep/core/sample.h"
+#include "lockstep/store/run_record.h"
 
 namespace lockstep {
 
@@ -64,6 +65,10 @@ struct RunFacts {
   bool timed() const { return step.value > 0; }
   double steps_per_epoch() const;
 };
+
+// As the model says, else by names or a number in the data's own words; 0: not
+// known.
+std::int64_t classes_of(const RunRecord& record);
 
 // Its times say nothing, so that nobody is to see them.
 void forget_times(RunFacts& run, const std::string& why);

@@ -26,6 +26,11 @@ struct SortedArms {
 // Error{Fault::data} when no arm with several sizes learnt anything.
 SortedArms sort_arms(const BatchRuns& runs);
 
+// compare_batch_sizes() where the runs are sorted already.
+std::vector<BatchComparison> compare_arms(const Arms& arms,
+                                          const BatchRuns& runs,
+                                          const CompareOptions& options);
+
 // What an arm's best information must be above to count as learnt: the error
 // of Fano's bound, which is two standard errors of the accuracy above chance,
 // and two of what a confusion matrix shows without any dependence. 0 where

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lockstep/batch/arms.h"
+#include "lockstep/batch/information.h"
 #include "lockstep/batch/picks.h"
 #include "lockstep/batch/run_groups.h"
 #include "lockstep/batch/special.h"
@@ -200,7 +201,7 @@ double accuracy_error(const BatchRuns& all, const BatchComparison& c) {
   const double best =
       std::ranges::max_element(c.rows, {}, &BatchRow::best_accuracy)
           ->best_accuracy;
-  return std::sqrt(best * (1 - best) / static_cast<double>(all.eval_examples));
+  return accuracy_standard_error(best, all.eval_examples);
 }
 
 void finish(const BatchRuns& all, const Arm& arm,
@@ -224,11 +225,11 @@ void finish(const BatchRuns& all, const Arm& arm,
 
 }  // namespace
 
-std::vector<BatchComparison> compare_batch_sizes(
-    const BatchRuns& runs, const CompareOptions& options) {
+std::vector<BatchComparison> compare_arms(const Arms& arms,
+                                          const BatchRuns& runs,
+                                          const CompareOptions& options) {
   if (runs.runs.empty())
     throw Error(Fault::data, "runs", "there are none to compare");
-  const Arms arms = sort_arms(runs).kept;
   const CriterionOptions by = criterion_options(runs, options);
   std::vector<BatchComparison> out;
   for (const auto& [name, by_ranks] : arms) {
@@ -241,6 +242,11 @@ std::vector<BatchComparison> compare_batch_sizes(
     for (Draft& d : drafts) out.push_back(std::move(d.c));
   }
   return out;
+}
+
+std::vector<BatchComparison> compare_batch_sizes(
+    const BatchRuns& runs, const CompareOptions& options) {
+  return compare_arms(sort_arms(runs).kept, runs, options);
 }
 
 }  // namespace lockstep

@@ -147,6 +147,10 @@ double information_of_accuracy(double accuracy, std::int64_t classes) {
   return accuracy * static_cast<double>(classes) <= 1 ? 0 : nats;
 }
 
+double accuracy_standard_error(double accuracy, std::int64_t examples) {
+  return std::sqrt(accuracy * (1 - accuracy) / static_cast<double>(examples));
+}
+
 double fano_standard_error(double accuracy, std::int64_t classes,
                            std::int64_t examples) {
   require_accuracy(accuracy);
@@ -158,7 +162,7 @@ double fano_standard_error(double accuracy, std::int64_t classes,
   const double a = std::clamp(accuracy, 0.5 / n, 1 - 0.5 / n);
   const double slope =
       std::log(a / (1 - a)) + std::log(static_cast<double>(classes - 1));
-  return std::abs(slope) * std::sqrt(a * (1 - a) / n);
+  return std::abs(slope) * accuracy_standard_error(a, examples);
 }
 
 double accuracy_of_information(double nats, std::int64_t classes) {

@@ -33,6 +33,9 @@ double plug_in_standard_error(const Confusion& c);
 // H(Y) by (C-1)/2N for a perfect classifier: clip for display only.
 double miller_madow_information(const Confusion& c);
 
+// Of an accuracy, over the draw of so many examples.
+double accuracy_standard_error(double accuracy, std::int64_t examples);
+
 // Fano's lower bound from accuracy alone. `entropy` is H(Y): ln C when the
 // classes are equally frequent. Error{Fault::data} for fewer than two classes.
 double fano_information(double accuracy, std::int64_t classes, double entropy);

@@ -3,12 +3,13 @@
 
 #include <cmath>
 
+#include "lockstep/batch/information.h"
+
 namespace lockstep {
 
 double accuracy_noise(double accuracy, std::int64_t examples) {
   if (examples < 1) return 0;
-  return 2 *
-         std::sqrt(accuracy * (1 - accuracy) / static_cast<double>(examples));
+  return 2 * accuracy_standard_error(accuracy, examples);
 }
 
 double difference_noise(double a, double b, std::int64_t examples) {

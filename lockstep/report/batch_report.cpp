@@ -111,7 +111,8 @@ std::string all_as_text(const BatchReport& r) {
 BatchReport make_batch_report(const BatchRuns& runs,
                               const CompareOptions& options,
                               const std::optional<DevicesAsked>& more) {
-  const auto comparisons = compare_batch_sizes(runs, options);
+  const SortedArms arms = sort_arms(runs);
+  const auto comparisons = compare_arms(arms.kept, runs, options);
   BatchReport out{
       .batches = batch_rows(comparisons),
       .choices = batch_choices(comparisons),
@@ -123,8 +124,8 @@ BatchReport make_batch_report(const BatchRuns& runs,
     out.context.push_back(context_of(c));
     out.answer.push_back(answer_of(c));
   }
-  for (const std::string& line : sort_arms(runs).left_out)
-    out.context.push_back(line);
+  out.context.insert(out.context.end(), arms.left_out.begin(),
+                     arms.left_out.end());
   if (more) add_devices(out, runs, comparisons, *more);
   return out;
 }

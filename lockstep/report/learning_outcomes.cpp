@@ -31,6 +31,10 @@ std::size_t count_of(const std::string& arm, Rate rate) {
   return count;
 }
 
+bool evaluated(const RunFacts& run) {
+  return !run.epochs.empty() && std::isfinite(run.epochs.back().val_accuracy);
+}
+
 void add(LearningOutcome& o, const RunFacts& run) {
   const EpochSample& last = run.epochs.back();
   o.val_accuracy += last.val_accuracy;
@@ -68,9 +72,7 @@ Outcomes outcomes_of(const Study& study,
                      const std::function<bool(const RunFacts&)>& wanted) {
   Outcomes out;
   for (const RunFacts& run : study.runs)
-    if (!run.epochs.empty() && std::isfinite(run.epochs.back().val_accuracy) &&
-        wanted(run))
-      add(out[run.global_batch], run);
+    if (evaluated(run) && wanted(run)) add(out[run.global_batch], run);
   for (auto& [batch, o] : out) finish(o);
   return out;
 }
@@ -78,6 +80,14 @@ Outcomes outcomes_of(const Study& study,
 LearningOutcome outcome_of(const RunFacts& run) {
   LearningOutcome out;
   add(out, run);
+  finish(out);
+  return out;
+}
+
+LearningOutcome outcome_of(const Study& study, const StudyPoint& point) {
+  LearningOutcome out;
+  for (const std::size_t i : point.runs)
+    if (evaluated(study.runs[i])) add(out, study.runs[i]);
   finish(out);
   return out;
 }

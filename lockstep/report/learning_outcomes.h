@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was learnt at each batch, means over seeds, and what its validation set
-// can tell apart. Used by the claims about accuracy.
+// can tell apart.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ using Outcomes = std::map<std::int64_t, LearningOutcome>;
 Outcomes outcomes_of(const Study& study,
                      const std::function<bool(const RunFacts&)>& wanted);
 LearningOutcome outcome_of(const RunFacts& run);
+// Of one configuration; no runs where none was evaluated at its end.
+LearningOutcome outcome_of(const Study& study, const StudyPoint& point);
 
 std::int64_t most_accurate(const Outcomes& outcomes);
 // "16: 69.6 % in 281 ms an epoch, 32: ..."

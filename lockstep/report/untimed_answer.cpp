@@ -4,53 +4,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <utility>
 
 #include "lockstep/core/units.h"
+#include "lockstep/report/learning_outcomes.h"
 
 namespace lockstep {
 namespace {
 
-// Runs that differ in their seed alone.
-struct Same {
-  double accuracy = 0;  // summed
-  int runs = 0;
-  double mean() const { return accuracy / runs; }
-};
-struct Key {
-  std::string model;
-  std::int64_t ranks = 1, per_rank = 0;
-  std::string arm;
-  auto operator<=>(const Key&) const = default;
+struct Learnt {
+  const StudyPoint* point = nullptr;
+  LearningOutcome outcome = {};
 };
 
-std::map<Key, Same> by_settings(const Study& study) {
-  std::map<Key, Same> out;
-  for (const RunFacts& run : study.runs) {
-    if (run.epochs.empty()) continue;
-    const double accuracy = run.epochs.back().val_accuracy;
-    if (!std::isfinite(accuracy)) continue;
-    Same& same = out[{run.model, run.ranks, run.per_rank, run.arm}];
-    same.accuracy += accuracy, ++same.runs;
+// The configuration that ended highest, by model and number of devices.
+std::map<std::pair<std::string, std::int64_t>, Learnt> best_of(
+    const Study& study) {
+  std::map<std::pair<std::string, std::int64_t>, Learnt> out;
+  for (const StudyPoint& point : study.points) {
+    const LearningOutcome outcome = outcome_of(study, point);
+    if (outcome.runs == 0) continue;
+    Learnt& best = out[{point.model, point.ranks}];
+    if (best.point == nullptr ||
+        outcome.val_accuracy > best.outcome.val_accuracy)
+      best = {&point, outcome};
   }
   return out;
+}
+
+std::string said(const Learnt& l) {
+  return fmt::format("{} {} x {}{}, {} ({} run{})", l.point->model,
+                     l.point->ranks, l.point->per_rank,
+                     l.point->arm.empty() ? "" : " " + l.point->arm,
+                     format_percent(l.outcome.val_accuracy), l.outcome.runs,
+                     l.outcome.runs == 1 ? "" : "s");
 }
 
 }  // namespace
 
 std::string untimed_answer(const Study& study) {
-  using Entry = std::pair<const Key, Same>;
-  const std::map<Key, Same> all = by_settings(study);
-  std::map<std::pair<std::string, std::int64_t>, const Entry*> best;
-  for (const Entry& entry : all) {
-    const Entry*& known = best[{entry.first.model, entry.first.ranks}];
-    if (known == nullptr || entry.second.mean() > known->second.mean())
-      known = &entry;
-  }
   if (study.runs.empty() && !study.points.empty())
     return fmt::format(
         "Nothing was run: {} of {} points are predicted, and a choice is made "
@@ -58,19 +52,14 @@ std::string untimed_answer(const Study& study) {
         std::ranges::count(study.points, Origin::predicted,
                            &StudyPoint::origin),
         study.points.size());
+  const auto best = best_of(study);
   if (best.empty()) return "No run was timed: there is no answer to give yet.";
   std::string out =
       "No run was timed: only what was learnt can be compared. Best on "
       "validation at the end";
   const char* before = ": ";
-  for (const auto& [place, entry] : best) {
-    const auto& [key, same] = *entry;
-    out += fmt::format(
-        "{}{} {} x {}{}, {} ({} run{})", before, key.model, key.ranks,
-        key.per_rank, key.arm.empty() ? "" : " " + key.arm,
-        format_percent(same.mean()), same.runs, same.runs == 1 ? "" : "s");
-    before = "; ";
-  }
+  for (const auto& [place, learnt] : best)
+    out += std::exchange(before, "; ") + said(learnt);
   return out + ".";
 }
 

@@ -24,7 +24,7 @@ void forget_times(Json& result) {
     if (result.contains(name)) result[name] = nullptr;
 }
 
-std::string result_text(const Job& job, const Run& run, const Json& result) {
+std::string result_text(const Job& job, const JobRun& run, const Json& result) {
   const auto seconds = [&](const char* name) {
     return result[name].is_null() ? "?"
                                   : format_seconds(result[name].get<double>());
@@ -40,7 +40,7 @@ std::string result_text(const Job& job, const Run& run, const Json& result) {
   return text;
 }
 
-void harvest(Lab& lab, Job& job, const Run& run, double seconds) {
+void harvest(Lab& lab, Job& job, const JobRun& run, double seconds) {
   const fs::path path = lab.folder.path() / run.name;
   Json result = result_of(path, warmup_of(lab, job));
   if (run.shared) forget_times(result);
@@ -65,7 +65,7 @@ void harvest(Lab& lab, Job& job, const Run& run, double seconds) {
                                          result_text(job, run, result)));
 }
 
-void give_up(Lab& lab, Job& job, const Run& run, const ChildEnd& end,
+void give_up(Lab& lab, Job& job, const JobRun& run, const ChildEnd& end,
              const std::string& why) {
   Json fields = {{"point", job.point.id},
                  {"repeat", job.runs + 1},
@@ -83,7 +83,7 @@ void give_up(Lab& lab, Job& job, const Run& run, const ChildEnd& end,
 }
 
 // A run that says it did well but left nothing to read has failed too.
-void harvest_or_give_up(Lab& lab, Job& job, const Run& run, ChildEnd end) {
+void harvest_or_give_up(Lab& lab, Job& job, const JobRun& run, ChildEnd end) {
   try {
     harvest(lab, job, run, end.seconds);
   } catch (const Error& e) {
@@ -93,7 +93,8 @@ void harvest_or_give_up(Lab& lab, Job& job, const Run& run, ChildEnd end) {
 }
 
 // Whether it fits is known once it ran alone.
-void try_again_alone(Lab& lab, Job& job, const Run& run, const ChildEnd& end) {
+void try_again_alone(Lab& lab, Job& job, const JobRun& run,
+                     const ChildEnd& end) {
   lab.folder.append("crowded", {{"point", job.point.id},
                                 {"repeat", job.runs + 1},
                                 {"run", run.name},
@@ -152,7 +153,7 @@ SweepBar::Count count_of(const Lab& lab) {
   return out;
 }
 
-void take_end(Lab& lab, Job& job, const Run& run, const ChildEnd& end,
+void take_end(Lab& lab, Job& job, const JobRun& run, const ChildEnd& end,
               const std::string& why) {
   if (why.empty())
     harvest_or_give_up(lab, job, run, end);

@@ -5,6 +5,7 @@
 
 #include <list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lockstep/config/study_recipe.h"
@@ -18,17 +19,17 @@
 namespace lockstep {
 
 // One run of a job.
-struct Run {
+struct JobRun {
   std::size_t job = 0;
   std::string name = {};  // of its folder, relative to the study's
   bool shared = false;    // it ran beside others: not timed
 };
 
 struct RunAtWork {
-  RunAtWork(Run what, const Troubles& troubles, ChildOrder order)
+  RunAtWork(JobRun what, const Troubles& troubles, ChildOrder order)
       : run(std::move(what)), before(troubles), child(std::move(order)) {}
 
-  Run run;
+  JobRun run;
   Troubles before;
   Child child;
 };
@@ -59,7 +60,7 @@ SweepBar::Count count_of(const Lab& lab);
 SweepEnd run_rounds(Lab& lab);
 // A run ended: its line in the ledger, and its point's where that is settled.
 // `why` it failed, or empty.
-void take_end(Lab& lab, Job& job, const Run& run, const ChildEnd& end,
+void take_end(Lab& lab, Job& job, const JobRun& run, const ChildEnd& end,
               const std::string& why);
 
 // The first run of each point; what disagrees is said, not hidden.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "lockstep/core/file.h"
 #include "lockstep/sweep/lab.h"
@@ -50,7 +51,7 @@ std::vector<std::string> command_of(const Lab& lab, const Job& job,
   return {program, "train", recipe.string(), "--out", run.string()};
 }
 
-void start(Lab& lab, const Job& job, Run run) {
+void start(Lab& lab, const Job& job, JobRun run) {
   const fs::path path = lab.folder.path() / run.name;
   fs::create_directories(path.parent_path());
   // Its first part may have had company, on whatever machine that was.
@@ -72,8 +73,8 @@ void start(Lab& lab, const Job& job, Run run) {
 // How long it took is not known any more.
 void start_or_harvest(Lab& lab, std::size_t index) {
   Job& job = lab.jobs[index];
-  Run run{.job = index,
-          .name = fmt::format("runs/{}/{}", job.point.id, job.runs + 1)};
+  JobRun run{.job = index,
+             .name = fmt::format("runs/{}/{}", job.point.id, job.runs + 1)};
   if (!fs::exists(lab.folder.path() / run.name / "DONE"))
     return start(lab, job, std::move(run));
   run.shared = job.open_shared;

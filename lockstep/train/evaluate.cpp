@@ -15,6 +15,7 @@
 #include "lockstep/data/loader.h"
 #include "lockstep/device/device.h"
 #include "lockstep/strategy/pass.h"
+#include "lockstep/train/prepare.h"
 
 namespace lockstep {
 namespace {
@@ -35,8 +36,7 @@ double information_of(const Confusion& confusion) {
 using Range =
     std::pair<std::int64_t, std::int64_t>;  // of samples: [begin, end)
 
-// Calls `use` with each batch of the range, on the device. Alone, a rank does
-// not search kernels for the short one at the end.
+// Calls `use` with each batch of the range, on the device.
 void for_each_batch(const RunConfig& config, const HeldBack& held,
                     Device& device, const Range& range,
                     const std::function<void(const Batch&)>& use) {
@@ -45,7 +45,7 @@ void for_each_batch(const RunConfig& config, const HeldBack& held,
   std::iota(samples.begin(), samples.end(), range.first);
   const std::int64_t size = batch_of(config);
   const auto use_one = [&](const Batch& batch) {
-    if (config.comm.ranks == 1) device.search_kernels(batch.samples == size);
+    search_kernels_for(config, device, batch.samples == size);
     use(to_device(batch, device.torch(), config.train));
   };
   if (held.resident != nullptr) {

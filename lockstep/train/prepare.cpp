@@ -102,6 +102,11 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
   return device;
 }
 
+void search_kernels_for(const RunConfig& config, Device& device,
+                        bool comes_again) {
+  if (config.comm.ranks == 1) device.search_kernels(comes_again);
+}
+
 RunConfig complete(const RunConfig& config, const DataSplit& data) {
   check_noise(config);
   check_decisions(config);

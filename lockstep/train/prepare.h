@@ -17,6 +17,12 @@ namespace lockstep {
 std::unique_ptr<Device> prepare_device(const RunConfig& config,
                                        const Group& group);
 
+// Whether libraries may search for their fastest kernels in what follows: worth
+// it for a size that comes again and again. Ranks that are threads share the
+// switch; theirs stays on.
+void search_kernels_for(const RunConfig& config, Device& device,
+                        bool comes_again);
+
 // The settings with what only the data knows filled in: number of classes.
 // Error{Fault::config} when the model cannot hold the data's classes.
 RunConfig complete(const RunConfig& config, const DataSplit& data);

@@ -16,6 +16,7 @@
 #include "lockstep/train/lookahead.h"
 #include "lockstep/train/noise_log.h"
 #include "lockstep/train/pilot.h"
+#include "lockstep/train/prepare.h"
 #include "lockstep/train/rehearse.h"
 #include "lockstep/train/step_log.h"
 #include "lockstep/train/stop_vote.h"
@@ -190,10 +191,8 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
     if (s.group.size() == 1)
       loaded.passes = in_halves(std::move(loaded.passes));
   }
-  // Sizes that come once an epoch or less are not worth the search. Ranks that
-  // are threads share the switch and leave it on.
-  if (s.group.size() == 1)
-    s.device.search_kernels(global == s.batch.size.global && norms == nullptr);
+  search_kernels_for(s.config, s.device,
+                     global == s.batch.size.global && norms == nullptr);
   logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);

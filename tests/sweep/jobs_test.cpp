@@ -143,6 +143,18 @@ TEST(SideBySide, TooLittleMemoryBesideOthersIsNoResult) {
   EXPECT_EQ(place.lines_of("log").back(), "end 1-16");
 }
 
+// What came before its checkpoint had company.
+TEST(SideBySide, WhatGoesOnAloneFromACheckpointIsStillNotTimed) {
+  const Place place;
+  StudyFolder folder = place.create(recipe("17, 100, 101", kTrain));
+  EXPECT_EQ(place.run(folder, {.jobs = 3}), SweepEnd::finished);
+  const PointState point = place.state().points[0];
+  ASSERT_EQ(point.runs.size(), 1u);
+  EXPECT_TRUE(point.runs[0].shared);
+  EXPECT_FALSE(point.runs[0].timed);
+  EXPECT_TRUE(place.calls().back().starts_with("train --resume"));
+}
+
 TEST(SideBySide, AloneItIsAResult) {
   const Place place;
   StudyFolder folder = place.create(recipe("16", kTrain));

@@ -47,6 +47,9 @@ case $seed in
   15) exit 0;;
   # Out of memory the first time alone.
   16) mkdir "$here/full" 2>&- && { echo "out of memory" >&2; exit 4; };;
+  # The same after a checkpoint.
+  17) mkdir "$here/full" 2>&- && { mkdir "$out/checkpoint"
+      echo "CUBLAS_STATUS_ALLOC_FAILED" >&2; exit 4; };;
   # Two that wait for each other.
   21|22) touch "$here/met-$seed"
     for i in $(seq 100); do
