@@ -50,9 +50,9 @@ bench: ## ratios to PyTorch on this machine (installs PyTorch into .venv-bench, 
 
 bench-gpu: ## ours and PyTorch's step side by side on this machine's GPU (python3 needs torch)
 	@tools/setup.sh study train
-	@tools/build.sh release lockstep_cli lockstep_cuda gpu_bench gpu_update_bench
+	@tools/build.sh release lockstep_cli lockstep_cuda gpu_bench gpu_kernels_bench
 	@python3 bench/gpu.py --out build/bench
-	@build/bin/gpu_update_bench
+	@build/bin/gpu_kernels_bench
 
 test-gpu: ## kernels and captured steps on this machine's GPU, then each kernel once more under compute-sanitizer
 	@tools/setup.sh study train

@@ -117,7 +117,7 @@ std::function<int()> batch(Options& options) {
   options.value("--eval-examples", asked->eval_examples,
                 "validation examples, where no record says");
   options.value("--table", asked->table,
-                "with --csv: batches, choices, curve, sensitivity or devices");
+                "with --csv: batches, choices, curve, sensitivity, own or devices");
   options.format(asked->format);
   return [asked] { return run(*asked); };
 }

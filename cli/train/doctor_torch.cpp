@@ -10,6 +10,7 @@
 
 #include "cli/doctor.h"
 #include "cli/torch_version.h"
+#include "lockstep/core/error.h"
 #include "lockstep/device/cuda_entry.h"
 
 namespace lockstep::cli {
@@ -22,10 +23,22 @@ std::filesystem::path loaded_from() {
   return std::filesystem::path(info.dli_fname).lexically_normal();
 }
 
+// It is opened as a run would open it: being there is not enough.
 Finding examine_cuda_half() {
   const std::filesystem::path beside = cuda_library_path();
-  if (std::filesystem::exists(beside))
-    return {.part = "CUDA half", .found = beside.string()};
+  if (std::filesystem::exists(beside)) {
+    try {
+      cuda_function(beside.string(), kCudaEntry);
+      return {.part = "CUDA half", .found = beside.string()};
+    } catch (const Error& e) {
+      return {.part = "CUDA half",
+              .state = State::warn,
+              .found = e.what(),
+              .advice =
+                  "only train.device=cuda needs it: have LibTorch's CUDA "
+                  "libraries (torch and nvidia-* wheels) in the path"};
+    }
+  }
   return {.part = "CUDA half",
           .state = State::missing,
           .found = "no liblockstep_cuda.so beside the program's libraries",

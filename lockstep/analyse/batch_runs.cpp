@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -83,13 +85,6 @@ std::string why_not_timed(const NotTimed* not_timed, const RunConfig& config) {
   if (not_timed == nullptr) return "";
   if (not_timed->shared) return "ran beside others";
   return config.comm.kind == CommKind::emulated ? "" : "was " + not_timed->why;
-}
-
-std::optional<LateNoise> late_noise_of(const RunRecord& record) {
-  const Json late = record.summary.value("noise_scale", Json::object())
-                        .value("second_half", Json::object());
-  if (!late.value("resolved", false)) return std::nullopt;
-  return LateNoise{late.at("value"), late.at("low90"), late.at("high90")};
 }
 
 Stored read_run(const fs::path& path, const fs::path& study,
@@ -177,7 +172,11 @@ std::vector<Stored> with_times(std::vector<Stored> runs,
   std::vector<Stored> out;
   std::size_t borrowers = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    auto times = all[i].timed ? std::optional(all[i]) : borrowed(all[i], all);
+    // What adapts takes a time of its own, whatever its settings.
+    const bool lends = runs[i].config.batch.mode != BatchMode::adaptive;
+    auto times = all[i].timed ? std::optional(all[i])
+                 : lends      ? borrowed(all[i], all)
+                              : std::nullopt;
     if (!times) {
       notes.push_back(
           fmt::format("{} left out: it {} and no run of the same settings was "
@@ -219,11 +218,38 @@ BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
   return run;
 }
 
+bool chose_itself(const Stored& run) {
+  return run.config.batch.mode != BatchMode::fixed;
+}
+
+ChoosingRun convert_choosing(const Stored& stored, std::int64_t classes,
+                             bool recorded) {
+  ChoosingRun out{
+      .run = convert(stored, classes, recorded),
+      .mode = to_json(stored.config).at("batch").at("mode"),
+      .first_batch = static_cast<double>(global_batch(stored.config))};
+  out.run.batch = static_cast<double>(stored.epochs.back().global_batch);
+  const Json pilot = stored.record.summary.value("pilot", Json());
+  if (pilot.is_object()) out.pilot_s = pilot.value("seconds", 0.0);
+  return out;
+}
+
+// Out of the runs whose batches are compared.
+std::vector<Stored> take_choosing(std::vector<Stored>& runs) {
+  const auto rest =
+      std::ranges::stable_partition(runs, std::not_fn(chose_itself));
+  std::vector<Stored> out(std::make_move_iterator(rest.begin()),
+                          std::make_move_iterator(rest.end()));
+  runs.erase(rest.begin(), rest.end());
+  return out;
+}
+
 // Empty when the run can be compared.
 std::string reason_against(const Stored& run) {
   if (run.epochs.empty()) return "no epoch";
   if (!run.done && !run.diverged) return "not finished";
-  if (std::ranges::any_of(run.epochs, [&](const EpochSample& e) {
+  if (!chose_itself(run) &&
+      std::ranges::any_of(run.epochs, [&](const EpochSample& e) {
         return e.global_batch != run.epochs.front().global_batch;
       }))
     return "its batch size changes on the way";
@@ -271,6 +297,7 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
       kept.push_back(std::move(run));
   }
   kept = with_times(std::move(kept), out.notes);
+  const std::vector<Stored> choosing = take_choosing(kept);
   if (kept.empty())
     throw Error(Fault::config, study.string(),
                 fmt::format("holds no run that can be compared: {}",
@@ -280,13 +307,16 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
         return classes_of(run.record);
       });
   out.eval_examples = shared(kept, "validation samples", examples_of);
-  const bool recorded = std::ranges::all_of(kept, has_information);
+  const bool recorded = std::ranges::all_of(kept, has_information) &&
+                        std::ranges::all_of(choosing, has_information);
   if (!recorded) require_classes(kept, out.classes);
   out.information =
       recorded ? "as recorded with the runs" : "Fano's bound of the accuracy";
   std::vector<RunConfig> configs;
   for (const Stored& run : kept) configs.push_back(run.config);
   const std::vector<std::string> arm_of = batch_arms(configs);
+  for (const Stored& run : choosing)
+    out.choosing.push_back(convert_choosing(run, out.classes, recorded));
   for (std::size_t i = 0; i < kept.size(); ++i) {
     out.runs.push_back(convert(kept[i], out.classes, recorded));
     out.runs.back().arm = arm_of[i];

@@ -229,6 +229,13 @@ std::int64_t classes_of(const RunRecord& r) {
              : whole_in(r.data, "classes");
 }
 
+std::optional<LateNoise> late_noise_of(const RunRecord& r) {
+  const Json late = r.summary.value("noise_scale", Json::object())
+                        .value("second_half", Json::object());
+  if (!late.value("resolved", false)) return std::nullopt;
+  return LateNoise{late.at("value"), late.at("low90"), late.at("high90")};
+}
+
 void forget_times(RunFacts& run, const std::string& why) {
   const double none = std::nan("");
   run.not_timed = why;

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lockstep/analyse/series.h"
+#include "lockstep/batch/batch_run.h"
 #include "lockstep/core/json.h"
 #include "lockstep/core/sample.h"
 #include "lockstep/store/run_record.h"
@@ -69,6 +71,9 @@ struct RunFacts {
 // As the model says, else by names or a number in the data's own words; 0: not
 // known.
 std::int64_t classes_of(const RunRecord& record);
+
+// Nothing where its samples do not resolve it.
+std::optional<LateNoise> late_noise_of(const RunRecord& record);
 
 // Its times say nothing, so that nobody is to see them.
 void forget_times(RunFacts& run, const std::string& why);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "lockstep/analyse/run_facts.h"
 #include "lockstep/analyse/student.h"
 #include "lockstep/batch/critical_batch.h"
 #include "lockstep/core/csv.h"
@@ -60,8 +61,10 @@ std::vector<fs::path> run_folders(const fs::path& path) {
   return out;
 }
 
-// The median of what was measured along the run; NaN when nothing was.
-double noise_of(const fs::path& file) {
+// The second half's where its samples resolve it, else the median of what was
+// measured along the run; NaN when nothing was.
+double noise_of(const RunRecord& record, const fs::path& file) {
+  if (const auto late = late_noise_of(record)) return late->value;
   if (!fs::exists(file)) return std::nan("");
   const Csv csv =
       parse_csv(read_file(file, Fault::store), file.string(), Fault::store);
@@ -73,6 +76,15 @@ double noise_of(const fs::path& file) {
   return median(std::move(values));
 }
 
+// At the run's batch: by its rule, so taken from where it was seen highest.
+double rate_of(const RunConfig& config,
+               const std::vector<EpochSample>& epochs) {
+  if (config.optim.lr_rule == LrRule::none) return config.optim.lr;
+  double highest = 0;
+  for (const EpochSample& e : epochs) highest = std::fmax(highest, e.lr);
+  return highest;
+}
+
 // Nothing for a run whose batch size changes on the way.
 std::optional<OneRun> read_one(const fs::path& path, double accuracy) {
   const RunRecord record = read_record(path / "record.json");
@@ -80,10 +92,11 @@ std::optional<OneRun> read_one(const fs::path& path, double accuracy) {
   const std::vector<EpochSample> epochs = read_epochs(path / "epochs.csv");
   const auto an_epoch =
       static_cast<double>(whole_in(record.data, "train_samples"));
-  OneRun run{.model = word(config, "model.kind"), .lr = config.optim.lr};
+  OneRun run{.model = word(config, "model.kind"),
+             .lr = rate_of(config, epochs)};
   if (epochs.empty() || an_epoch <= 0) return std::nullopt;
   run.batch = static_cast<double>(epochs.front().global_batch);
-  run.noise_scale = noise_of(path / "noise.csv");
+  run.noise_scale = noise_of(record, path / "noise.csv");
   for (const EpochSample& e : epochs) {
     if (static_cast<double>(e.global_batch) != run.batch) return std::nullopt;
     run.best = std::fmax(run.best, e.val_accuracy);

@@ -40,8 +40,17 @@ struct BatchRun {
   std::optional<LateNoise> late_noise = {};
 };
 
+// A run that chose its batch itself; `run.batch` is the one it ended with.
+struct ChoosingRun {
+  BatchRun run;
+  std::string mode;        // adaptive, information
+  double first_batch = 0;  // as set
+  double pilot_s = 0;      // before training began
+};
+
 struct BatchRuns {
   std::vector<BatchRun> runs = {};
+  std::vector<ChoosingRun> choosing = {};
   std::int64_t classes = 0;        // 0: not known
   std::int64_t eval_examples = 0;  // 0: not known
   // False: several of them are one training under different clocks.

@@ -200,6 +200,11 @@ void validate(const RunConfig& config) {
   validate_device(config);
 }
 
+std::int64_t global_batch(const RunConfig& config) {
+  if (config.batch.global > 0) return config.batch.global;
+  return config.batch.per_rank * config.comm.ranks * config.batch.accumulate;
+}
+
 std::string to_toml(const RunConfig& config) {
   std::string out, section;
   for (const Field& f : const_fields_of(config)) {

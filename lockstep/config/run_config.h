@@ -3,6 +3,7 @@
 // a recipe, and what must hold between them. Stored whole in the record.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ struct RunConfig {
   MeasureConfig measure;
   StoreConfig store;
 };
+
+// Samples of all ranks in a full step.
+std::int64_t global_batch(const RunConfig& config);
 
 // Every setting, section by section. The fields point into `config`.
 std::vector<Field> fields_of(RunConfig& config);

@@ -35,7 +35,17 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int index)
       : index_(static_cast<c10::DeviceIndex>(index)),
         clock_(index),
-        pool_(at::cuda::graph_pool_handle()) {}
+        pool_(at::cuda::graph_pool_handle()) {
+    // Ours for as long as the device: recordings come and go, and LibTorch
+    // refuses a pool that the last one gave back. Its allocator must be there.
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    c10::cuda::CUDACachingAllocator::createOrIncrefPool(index_, pool_);
+  }
+  ~CudaDevice() override {
+    c10::cuda::CUDACachingAllocator::releasePool(index_, pool_);
+  }
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
 
   c10::Device torch() const override { return {c10::kCUDA, index_}; }
 

@@ -85,9 +85,10 @@ const Table& table_named(const BatchReport& r, const std::string& name) {
   if (name == "choices") return r.choices;
   if (name == "curve") return r.curve;
   if (name == "sensitivity") return r.sensitivity;
+  if (name == "own") return r.own;
   if (name == "devices") return r.devices;
   throw Error(Fault::config, "--table", "'" + name + "' is not a table here",
-              "batches, choices, curve, sensitivity or devices");
+              "batches, choices, curve, sensitivity, own or devices");
 }
 
 std::string all_as_text(const BatchReport& r) {
@@ -95,6 +96,9 @@ std::string all_as_text(const BatchReport& r) {
                     to_text(without_unfilled(r.choices)) +
                     "\nthe choice for targets further below the best\n" +
                     to_text(without_unfilled(r.curve));
+  if (!r.own.rows.empty())
+    out += "\nruns that chose their batch, the pilot's time counted\n" +
+           to_text(without_unfilled(r.own));
   if (!r.devices.rows.empty())
     out += "\nthe best batch by goodput on more devices, predicted\n" +
            to_text(without_unfilled(r.devices));
@@ -126,6 +130,8 @@ BatchReport make_batch_report(const BatchRuns& runs,
   }
   out.context.insert(out.context.end(), arms.left_out.begin(),
                      arms.left_out.end());
+  out.own = batch_own_choices(
+      own_choices(runs.choosing, comparisons, options.crossing));
   if (more) add_devices(out, runs, comparisons, *more);
   return out;
 }
@@ -143,6 +149,7 @@ std::string to_string(const BatchReport& report, Format format,
       json["choices"] = to_json(report.choices)["rows"];
       json["curve"] = to_json(report.curve)["rows"];
       json["sensitivity"] = to_json(report.sensitivity)["rows"];
+      if (!report.own.rows.empty()) json["own"] = to_json(report.own)["rows"];
       if (!report.devices.rows.empty())
         json["devices"] = to_json(report.devices)["rows"];
       return json.dump(2) + "\n";

@@ -23,6 +23,7 @@ struct DevicesAsked {
 
 struct BatchReport {
   Table batches, choices, curve, sensitivity;
+  Table own = {};      // runs that chose their batch; no rows: none did
   Table devices = {};  // no rows: not asked for
   std::vector<std::string>
       context;  // where numbers come from, what was left out
@@ -34,7 +35,7 @@ BatchReport make_batch_report(const BatchRuns& runs,
                               const std::optional<DevicesAsked>& more = {});
 
 // Text and JSON hold them all; JSON's `rows` are the batches. CSV is one table:
-// batches, choices, curve, sensitivity or devices, else Error{Fault::config}.
+// batches, choices, curve, sensitivity, own or devices, else Error{Fault::config}.
 std::string to_string(const BatchReport& report, Format format,
                       const std::string& csv_table);
 

@@ -58,6 +58,7 @@ Json to_json(const BatchSection& section) {
   const BatchReport& r = *section.report;
   out["answer"] = r.answer, out["context"] = r.context;
   out["rows"] = rows_of(r.batches), out["choices"] = rows_of(r.choices);
+  out["own"] = rows_of(r.own);
   out["curve"] = rows_of(r.curve), out["devices"] = rows_of(r.devices);
   return out;
 }
@@ -77,6 +78,8 @@ std::string to_text(const BatchSection& section, bool markdown) {
     for (const std::string& line : section.report->context)
       out += "- " + line + "\n";
     add("What each batch size did", section.report->batches);
+    add("Runs that chose their batch, the pilot's time counted",
+        section.report->own);
     add("The best batch by goodput on more devices, predicted",
         section.report->devices);
     out += "\n";

@@ -152,6 +152,45 @@ Table batch_curve(std::span<const BatchComparison> comparisons) {
   return table;
 }
 
+Table batch_own_choices(std::span<const OwnChoice> choices) {
+  const auto seconds = [](const char* name, const char* title) {
+    return Column{
+        .name = name, .title = title, .unit = "(s)", .show = scaled(1, 1)};
+  };
+  Table table{.verb = "batch",
+              .columns = {{.name = "chosen_by", .title = "chosen by"},
+                          {.name = "ranks", .title = "devices"},
+                          {.name = "runs"},
+                          {.name = "first_batch", .title = "begins"},
+                          {.name = "lowest_end", .title = "ends from"},
+                          {.name = "highest_end", .title = "to"},
+                          {.name = "best_accuracy",
+                           .title = "accuracy",
+                           .unit = "(%)",
+                           .show = scaled(100, 2)},
+                          {.name = "target_nats",
+                           .title = "target",
+                           .unit = "(nats)",
+                           .show = scaled(1, 4)},
+                          {.name = "reached"},
+                          seconds("pilot_s", "pilot"),
+                          seconds("time_s", "to target"),
+                          {.name = "fixed_batch", .title = "best fixed"},
+                          seconds("fixed_s", "its time"),
+                          {.name = "extra_time",
+                           .title = "extra time",
+                           .unit = "(%)",
+                           .show = scaled(100, 0)}}};
+  for (const OwnChoice& c : choices)
+    table.add({c.mode, c.ranks, static_cast<std::int64_t>(c.num_runs),
+               c.first_batch, c.lowest_end, c.highest_end, c.best_accuracy,
+               c.target_nats, static_cast<std::int64_t>(c.num_reached),
+               c.pilot_s, cell(c.time_s),
+               c.fixed_s ? Cell(c.fixed_batch) : Cell(), cell(c.fixed_s),
+               cell(c.extra_time())});
+  return table;
+}
+
 Table batch_by_devices(std::span<const ArmByDevices> arms) {
   const auto ms = [](const char* name, const char* title) {
     return Column{

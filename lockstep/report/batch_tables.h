@@ -9,6 +9,7 @@
 
 #include "lockstep/advise/batch_by_devices.h"
 #include "lockstep/batch/compare.h"
+#include "lockstep/batch/own_choice.h"
 #include "lockstep/core/table.h"
 
 namespace lockstep {
@@ -16,6 +17,7 @@ namespace lockstep {
 Table batch_rows(std::span<const BatchComparison> comparisons);
 Table batch_choices(std::span<const BatchComparison> comparisons);
 Table batch_curve(std::span<const BatchComparison> comparisons);
+Table batch_own_choices(std::span<const OwnChoice> choices);
 struct ArmByDevices {
   std::string arm;
   std::vector<BatchForDevices> rows;

@@ -21,7 +21,7 @@ EpochRun epoch_run(const RunConfig& c, double epoch_s) {
           .param_bytes = static_cast<double>(
               plan_work(with_own_sizes(c.model)).param_bytes()),
           .gpus = static_cast<int>(c.comm.ranks),
-          .batch = static_cast<double>(global_batch_of(c)),
+          .batch = static_cast<double>(global_batch(c)),
           .epoch_s = epoch_s};
 }
 
@@ -79,7 +79,7 @@ std::vector<SeenStep> steps_alone(const RunConfig& wanted,
     if (like.comm.ranks > 1 || like.batch.accumulate > 1 ||
         like.batch.mode != BatchMode::fixed)
       continue;
-    const std::int64_t batch = global_batch_of(like);
+    const std::int64_t batch = global_batch(like);
     like.batch = wanted.batch, like.comm = wanted.comm;
     like.strategy = wanted.strategy, like.optim.lr = wanted.optim.lr;
     like.train.seed = wanted.train.seed;

@@ -48,7 +48,7 @@ std::string id_of(const StudyRecipe& recipe, std::size_t index) {
 }
 
 std::string derive_lr(PointConfig& c) {
-  const auto batch = static_cast<double>(global_batch_of(c.run));
+  const auto batch = static_cast<double>(global_batch(c.run));
   const double lr = c.derive.lr_base;
   const auto base = static_cast<double>(c.derive.lr_base_batch);
   switch (c.derive.lr_rule) {
@@ -170,12 +170,6 @@ std::string_view word(PointMode mode) {
   return "";
 }
 
-std::int64_t global_batch_of(const RunConfig& c) {
-  return c.batch.global > 0
-             ? c.batch.global
-             : c.batch.per_rank * c.comm.ranks * c.batch.accumulate;
-}
-
 std::vector<Point> points_of(const StudyRecipe& recipe) {
   std::vector<Point> out;
   for (std::size_t i = 0; i < recipe.places.size(); ++i)
@@ -211,7 +205,7 @@ bool needs_gpu(const Point& point) {
 
 Json axes_of(const Point& point) {
   const RunConfig& c = point.config;
-  const std::int64_t global = global_batch_of(c);
+  const std::int64_t global = global_batch(c);
   return {
       {"model", model_name(c.model)},
       {"strategy", word(c, "strategy.kind")},

@@ -42,6 +42,5 @@ bool needs_gpu(const Point& point);
 
 // model, strategy, ranks, global_batch, per_rank, seed, device, arm.
 Json axes_of(const Point& point);
-std::int64_t global_batch_of(const RunConfig& config);
 
 }  // namespace lockstep

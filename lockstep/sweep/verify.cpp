@@ -33,7 +33,7 @@ bool has_batchnorm(ModelKind kind) {
 // What is left when ranks, strategy and their batch share are taken out.
 std::string alike(const RunConfig& config) {
   RunConfig same = config;
-  same.batch = {.per_rank = 0, .global = global_batch_of(config)};
+  same.batch = {.per_rank = 0, .global = global_batch(config)};
   same.comm = {};
   same.strategy = {};
   same.train.threads = 0;

@@ -23,6 +23,10 @@ constexpr std::int64_t kMostGrowth = 32;  // of the first batch, without a cap
 constexpr double kNoiseCost = 0.01;
 constexpr std::int64_t kLeastNoiseEvery = 10, kMostNoiseEvery = 1000;
 
+// LibTorch's search for the fastest kernels takes two seconds for a new size of
+// ResNet-18 on an H200: not for the end of a run.
+constexpr double kSearchPaysFrom_s = 100;
+
 // All that ranks must share of a decision.
 struct Choice {
   StepSize size;
@@ -101,6 +105,21 @@ Json decide_alone(const Session& s) {
           {"reason", d.reason}};
 }
 
+// Of training, at the pace of the size used last.
+double expected_left_s(const Session& s) {
+  const auto samples = static_cast<double>(s.data.train->size());
+  const double left =
+      s.config.train.steps > 0
+          ? static_cast<double>(s.config.train.steps - s.at.step) *
+                static_cast<double>(s.batch.size.global)
+          : static_cast<double>(s.config.train.epochs) * samples -
+                s.batch.progress;
+  const auto times = s.batch.pass_s.find(per_pass(s.batch.size, s.batch.ranks));
+  if (times == s.batch.pass_s.end()) return left;  // nothing was timed yet
+  return left * median_of(times->second) /
+         static_cast<double>(times->first * s.batch.ranks);
+}
+
 std::vector<Json> read_decisions(const std::string& file) {
   std::istringstream lines(read_file(file, Fault::config));
   std::vector<Json> out;
@@ -168,6 +187,7 @@ bool decide(Session& s) {
   ++s.batch.num_decisions, s.batch.num_changes += changed;
   s.batch.noise_every = choice.noise_every;
   if (changed) {
+    s.batch.search = expected_left_s(s) > kSearchPaysFrom_s;
     s.batch.size = choice.size, s.batch.since = s.at.step;
     s.batch.measured_s.clear();
   }

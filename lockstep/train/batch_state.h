@@ -25,6 +25,7 @@ struct BatchState {
   std::int64_t ranks = 1;
   std::int64_t since = 0;        // the first step of that size
   std::int64_t decided = -1;     // step of the last decision; not kept
+  bool search = true;            // for kernels of this size; not kept
   double gain = 1;               // AdaScale's: the rate is multiplied by it
   double progress = 0;           // adaptive: samples, as worth at base batch
   std::int64_t noise_every = 0;  // steps between two measurements; 0: never

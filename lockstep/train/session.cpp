@@ -105,11 +105,6 @@ StatePart strategy_part(Strategy& strategy, const StrategyState& saved) {
 
 }  // namespace
 
-std::int64_t global_batch(const RunConfig& config) {
-  if (config.batch.global > 0) return config.batch.global;
-  return config.batch.per_rank * config.comm.ranks * config.batch.accumulate;
-}
-
 TrainState state_of(Session& s, const StrategyState& strategy) {
   return {optimizer_part(s.optimizer),
           strategy_part(s.strategy, strategy),

@@ -78,9 +78,6 @@ struct Session {
   double training_s = 0;  // of this process, evaluations and all
 };
 
-// Samples of all ranks in a full step.
-std::int64_t global_batch(const RunConfig& config);
-
 // Everything of the session that must survive a restart. `strategy`: what its
 // save() gave, where it is for saving.
 TrainState state_of(Session& session, const StrategyState& strategy);

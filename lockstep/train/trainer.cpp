@@ -192,7 +192,8 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
       loaded.passes = in_halves(std::move(loaded.passes));
   }
   search_kernels_for(s.config, s.device,
-                     global == s.batch.size.global && norms == nullptr);
+                     s.batch.search && global == s.batch.size.global &&
+                         norms == nullptr);
   logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);

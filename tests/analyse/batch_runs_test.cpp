@@ -11,6 +11,7 @@
 #include "lockstep/batch/arms.h"
 #include "lockstep/batch/compare.h"
 #include "lockstep/batch/information.h"
+#include "lockstep/batch/own_choice.h"
 #include "lockstep/core/error.h"
 #include "lockstep/store/run_folder.h"
 #include "tests/store/temp_dir.h"
@@ -32,6 +33,9 @@ struct Plan {
   double slower = 1;
   bool rehearse = false;
   double late_noise = 0;  // 0: its samples do not resolve it
+  BatchMode mode = BatchMode::fixed;
+  std::int64_t ends_at = 0;  // a batch that changed after the first epoch
+  double pilot_s = 0;
 };
 
 class Study {
@@ -39,6 +43,8 @@ class Study {
   void add(const Plan& p) const {
     RunConfig config;
     config.batch.global = p.batch;
+    config.batch.mode = p.mode;
+    if (p.mode == BatchMode::information) config.batch.candidates = {32, 64};
     config.optim.lr = p.lr;
     config.optim.warmup_epochs = p.warmup_epochs;
     config.optim.kind = p.optim;
@@ -58,6 +64,7 @@ class Study {
         {"value", p.late_noise},
         {"low90", p.late_noise / 2},
         {"high90", p.late_noise * 2}};
+    if (p.pilot_s > 0) record.summary["pilot"]["seconds"] = p.pilot_s;
     folder.write_record(record);
     if (p.done) folder.mark_done();
   }
@@ -101,7 +108,7 @@ class Study {
           p.information_share *
           information_of_accuracy(sample.val_accuracy, 10);
     sample.lr = p.lr;
-    sample.global_batch = p.batch;
+    sample.global_batch = p.ends_at > 0 && e > 0 ? p.ends_at : p.batch;
     sample.seconds = seconds / 2;
     sample.seconds_with_loading = seconds;
     std::vector<StepSample> steps;
@@ -372,6 +379,36 @@ TEST(BatchRuns, ARehearsalMakesNoArm) {
   study.add({.name = "b", .batch = 64, .rehearse = true});
   const BatchRuns runs = study.read();
   EXPECT_EQ(runs.runs[0].arm, runs.runs[1].arm);
+}
+
+TEST(BatchRuns, WhatChoseItsBatchStandsAgainstTheFastestFixedOne) {
+  const Study study;
+  study.add({.name = "a", .batch = 32});
+  study.add({.name = "b", .batch = 64});
+  study.add(
+      {.name = "c", .batch = 32, .mode = BatchMode::adaptive, .ends_at = 128});
+  study.add(
+      {.name = "d", .batch = 64, .mode = BatchMode::information, .pilot_s = 7});
+  const BatchRuns runs = study.read();
+  EXPECT_EQ(runs.runs.size(), 2u) << "only fixed ones are compared";
+  const auto fixed = compare_batch_sizes(runs, {});
+  const double best_s = fixed.at(0).rows.at(1).information.time_s.value();
+  const auto own = own_choices(runs.choosing, fixed, Crossing::interpolated);
+  ASSERT_EQ(own.size(), 2u);
+  EXPECT_EQ(own[0].mode, "adaptive");
+  EXPECT_EQ(own[0].first_batch, 32);
+  EXPECT_EQ(own[0].highest_end, 128);
+  EXPECT_NEAR(own[0].extra_time().value(), std::sqrt(2.0) - 1, 1e-9)
+      << "its epochs take as long as those of 32";
+  EXPECT_EQ(own[1].mode, "information");
+  EXPECT_EQ(own[1].fixed_batch, 64);
+  EXPECT_NEAR(own[1].time_s.value(), best_s + 7, 1e-9) << "the pilot counts";
+}
+
+TEST(BatchRuns, AStudyOfChoosingRunsAloneIsRefused) {
+  const Study study;
+  study.add({.name = "a", .batch = 32, .mode = BatchMode::adaptive});
+  EXPECT_THAT(study.complaint(), HasSubstr("no run that can be compared"));
 }
 
 TEST(BatchRuns, BadStudiesAreRefusedWithTheReason) {

@@ -24,6 +24,8 @@ struct Made {
   double lr = 0.1;
   ModelKind model = ModelKind::linear;
   bool validated = true;
+  double late_noise = 0;       // 0: its samples do not resolve it
+  LrRule rule = LrRule::none;  // from a batch of 64
 };
 
 class Runs {
@@ -33,6 +35,7 @@ class Runs {
     config.model.kind = m.model;
     config.batch.per_rank = m.batch;
     config.optim.lr = m.lr;
+    config.optim.lr_rule = m.rule, config.optim.base_batch = 64;
     RunFolder folder = RunFolder::create(
         path() / "runs" / fmt::format("{:03}", ++count_), config, Json{});
     std::vector<EpochSample> epochs;
@@ -40,6 +43,7 @@ class Runs {
       EpochSample row{.epoch = e};
       row.train_loss = 1;
       row.global_batch = m.batch;
+      row.lr = 0.99 * m.lr * static_cast<double>(m.batch) / 64;
       if (m.validated) row.val_accuracy = e + 1 < m.reached_after ? 0.5 : 0.9;
       epochs.push_back(row);
     }
@@ -47,6 +51,11 @@ class Runs {
     RunRecord record;
     record.config = to_json(config);
     record.data = {{"train_samples", kSamples}};
+    record.summary["noise_scale"]["second_half"] = {
+        {"resolved", m.late_noise > 0},
+        {"value", m.late_noise},
+        {"low90", m.late_noise / 2},
+        {"high90", m.late_noise * 2}};
     folder.write_record(record);
   }
   std::filesystem::path path() const { return dir_.path; }
@@ -103,6 +112,21 @@ TEST(TargetEvidence, ThreeBatchSizesShowTheNoiseScale) {
   ASSERT_TRUE(e.noise_fitted);
   EXPECT_NEAR(e.noise_scale, 512, 1);
   EXPECT_NEAR(e.min_examples, 40 * kSamples, 100);
+}
+
+TEST(TargetEvidence, OneRunBringsTheNoiseOfItsSecondHalf) {
+  Runs runs;
+  runs.add({.late_noise = 4000});
+  const TargetEvidence e = read_target_evidence(runs.path(), 0.9);
+  EXPECT_EQ(e.noise_scale, 4000);
+  EXPECT_FALSE(e.noise_fitted);
+}
+
+TEST(TargetEvidence, ARateThatFollowsItsBatchIsTheOneThatWasUsed) {
+  Runs runs;
+  runs.add({.batch = 256, .rule = LrRule::linear});
+  EXPECT_NEAR(read_target_evidence(runs.path(), 0.9).batches[0].lr,
+              0.99 * 0.1 * 4, 1e-12);
 }
 
 TEST(TargetEvidence, SaysWhatIsMissing) {

@@ -127,6 +127,18 @@ TEST_F(CapturedStep, ClipsOnTheDeviceAsOnTheHost) {
   EXPECT_LT(distance(captured.values, eager.values), 1e-6);
 }
 
+TEST_F(CapturedStep, ARecordingCanFollowOneThatIsGone) {
+  const at::Tensor x = at::ones({1024}, gpu().torch());
+  for (int round = 1; round <= 3; ++round) {
+    const auto parts =
+        gpu().capture([&](const Device::Cut&) { x.add_(x.sin()); });
+    ASSERT_EQ(parts.size(), 1);
+    parts.front()->replay();
+  }
+  gpu().synchronize();
+  EXPECT_GT(x.min().item<float>(), 2);
+}
+
 // A module that draws random numbers and then reads its own in the middle of a
 // step.
 struct Reader : torch::nn::Module {
