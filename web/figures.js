@@ -13,7 +13,8 @@ const Figures = (() => {
     ["backward_s", "backward", 0, ""], ["exposed_comm_s", "exposed communication", 1, "/"],
     ["optim_s", "update", 2, ""], ["wait_s", "waiting for others", 3, "x"]];
 
-  let dark = false;
+  let dark = false, narrow = false;
+  const more = [];  // makers of further sections, of other files
   const colour = (i) => (dark ? DARK : LIGHT)[i % LIGHT.length];
   const soft = (i, a) => colour(i) + Math.round(255 * a).toString(16).padStart(2, "0");
   const uniq = (list) => [...new Set(list)];
@@ -376,8 +377,8 @@ const Figures = (() => {
   }
 
   // Everything, by section.
-  function all(doc, isDark) {
-    dark = isDark;
+  function all(doc, isDark, isNarrow) {
+    dark = isDark, narrow = isNarrow;
     if (doc.verb === "floor") return [{ heading: "Measured against the floor", figures: [roofline(doc), floorBars(doc)].filter(Boolean) }];
     // Sizes of one model stand in their map, not each in a section.
     const mapped = (doc.sizes || []).length > 0;
@@ -392,8 +393,10 @@ const Figures = (() => {
       bestBatch(doc, "global_batch", "Best batch over devices", "global batch (samples)", "Highest goodput; steps of one device measured, of more predicted. The band is the noise scale's interval."),
       bestBatch(doc, "speedup", "Goodput over one device", "speed-up of goodput", "Useful examples a second at the best batch of each number of devices, over one device at its own best; predicted.")] });
     sections.unshift({ heading: "Which sizes scale", figures: sizeMaps(doc) });
+    const tools = { colour, devices, groups, isNum, narrow, nameOf, paper: () => (dark ? "#12161b" : "#fff"), rising, seconds, soft, SYMBOLS, ticks, uniq };
+    for (const make of more) sections.push(...make(doc, tools));
     for (const s of sections) s.figures = s.figures.filter(Boolean);
     return sections.filter((s) => s.figures.length);
   }
-  return { all, seconds };
+  return { all, seconds, add: (make) => more.push(make) };
 })();

@@ -53,21 +53,22 @@
   }
   function merged(base, more) {
     const out = { ...base, ...more };
-    for (const key of ["xaxis", "yaxis"]) out[key] = { ...base[key], ...more[key] };
+    for (const key of ["xaxis", "yaxis", ...Object.keys(more).filter((k) => /^[xy]axis\d/.test(k))])
+      out[key] = { ...base[key.slice(0, 5)], ...more[key] };
     if (out.updatemenus) out.updatemenus = out.updatemenus.map((m) => ({ ...m, bgcolor: "#d5dae0", font: { size: 11, color: "#16191d" } }));
     return out;
   }
 
   function figures(paper) {
     const dark = !paper && matchMedia("(prefers-color-scheme: dark)").matches, narrow = innerWidth < 640;
-    const sections = Figures.all(doc, dark), old = $("figures").querySelectorAll(".plot");
+    const sections = Figures.all(doc, dark, narrow), old = $("figures").querySelectorAll(".plot");
     const count = sections.reduce((n, s) => n + s.figures.length, 0);
     const plots = [];
     if (old.length !== count) {
       old.forEach((plot) => Plotly.purge(plot));
       $("figures").replaceChildren(...sections.map((s) => make("section", {}, make("h2", {}, s.heading),
-        make("div", { className: "grid" }, ...s.figures.map((f) => make("figure", { className: f.wide ? "wide" : "" },
-          make("h3", {}, f.title), make("figcaption", {}, f.caption), make("div", { className: f.tall ? "plot tall" : "plot" })))))));
+        ...(s.text ? [make("p", {}, s.text)] : []), make("div", { className: "grid" }, ...s.figures.map((f) => make("figure", { className: f.wide ? "wide" : "" },
+          make("h3", {}, f.title), make("figcaption", {}, f.caption), make("div", { className: "plot" + (f.tall ? " tall" : "") + (f.panels ? " panels" : "") })))))));
     }
     const places = $("figures").querySelectorAll(".plot");
     sections.flatMap((s) => s.figures).forEach((f, i) => {

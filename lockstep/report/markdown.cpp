@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/report/claims.h"
+#include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
 #include "lockstep/report/size_map.h"
@@ -63,6 +64,9 @@ void add_seed(std::string& out, const Study& study, bool page) {
   if (claims.empty()) return;
   if (page) {
     add(out, "The seed's own figures", seed_table(study), page);
+    if (const std::string none = figures_not_drawn(numbered_figures(study));
+        !none.empty())
+      out += "\n" + none + "\n";
     const std::vector<std::string> faults = seed_faults(study.kind);
     if (!faults.empty()) out += "\n## Faults of the seed\n\n";
     for (const std::string& fault : faults) out += "- " + fault + "\n";

@@ -10,7 +10,8 @@
 
 namespace lockstep {
 namespace embedded {
-extern const std::string_view page_html, page_css, page_figures, page_script;
+extern const std::string_view page_html, page_css, page_figures,
+    page_seed_figures, page_script;
 }  // namespace embedded
 namespace {
 
@@ -99,14 +100,16 @@ std::string page_data(const Json& document) {
 std::string report_page(const Json& document, const std::string& plotly) {
   const std::string data = page_data(document);
   const std::string script = "<script>" + plotly + "</script>";
-  return filled(embedded::page_html, {{"policy", kPolicy},
-                                      {"style", embedded::page_css},
-                                      {"live", ""},
-                                      {"data", data},
-                                      {"plotly", script},
-                                      {"nonce", ""},
-                                      {"figures", embedded::page_figures},
-                                      {"script", embedded::page_script}});
+  return filled(embedded::page_html,
+                {{"policy", kPolicy},
+                 {"style", embedded::page_css},
+                 {"live", ""},
+                 {"data", data},
+                 {"plotly", script},
+                 {"nonce", ""},
+                 {"figures", embedded::page_figures},
+                 {"seed_figures", embedded::page_seed_figures},
+                 {"script", embedded::page_script}});
 }
 
 std::string live_page(const Json& document, const std::string& plotly_address,
@@ -115,14 +118,16 @@ std::string live_page(const Json& document, const std::string& plotly_address,
   const std::string mark = " nonce=\"" + nonce + "\"";
   const std::string script =
       "<script" + mark + " src=\"" + plotly_address + "\"></script>";
-  return filled(embedded::page_html, {{"policy", ""},
-                                      {"style", embedded::page_css},
-                                      {"live", " data-live"},
-                                      {"data", data},
-                                      {"plotly", script},
-                                      {"nonce", mark},
-                                      {"figures", embedded::page_figures},
-                                      {"script", embedded::page_script}});
+  return filled(embedded::page_html,
+                {{"policy", ""},
+                 {"style", embedded::page_css},
+                 {"live", " data-live"},
+                 {"data", data},
+                 {"plotly", script},
+                 {"nonce", mark},
+                 {"figures", embedded::page_figures},
+                 {"seed_figures", embedded::page_seed_figures},
+                 {"script", embedded::page_script}});
 }
 
 }  // namespace lockstep

@@ -2,12 +2,12 @@
 #include "lockstep/report/seed_figures.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lockstep/core/csv.h"
 #include "lockstep/core/text.h"
-#include "lockstep/hardware/hardware_file.h"
-#include "lockstep/predict/predict.h"
-#include "lockstep/predict/subject.h"
+#include "lockstep/report/numbered_figures.h"
+#include "lockstep/report/seed_gpus.h"
 
 namespace lockstep {
 namespace embedded {
@@ -25,12 +25,12 @@ std::vector<SeedFigure> stevens_figures() {
                             "stevens_epoch_seconds.csv", Fault::internal);
   std::vector<SeedFigure> out;
   for (const CsvRow& row : csv.rows) {
-    SeedFigure f{.figure = row.cells[0] == "linear" ? "Figures 3 to 6, 11"
-                                                    : "Figures 7 to 10, 12",
+    SeedFigure f{.figure = {},
                  .model = row.cells[0] == "conv" ? "conv1d" : row.cells[0],
                  .quantity = "epoch",
                  .unit = "s"};
     f.ranks = whole(row.cells[1]), f.global_batch = whole(row.cells[2]);
+    f.figure = figures_with(f.model, f.global_batch);
     f.value = parse_number<double>(row.cells[3]).value_or(0);
     out.push_back(std::move(f));
   }
@@ -52,19 +52,6 @@ std::vector<SeedFigure> hpml_figures() {
     out.push_back(std::move(f));
   }
   return out;
-}
-
-// The seed's own machine and software, for a figure of seed 000.
-double predicted_there(const SeedFigure& f, const Cluster& cluster) {
-  const Subject subject = find_subject(f.model);
-  Question q;
-  q.software = find_software("pytorch");
-  q.method = f.ranks > 1 ? Method::data_parallel : Method::single;
-  q.ranks = static_cast<int>(f.ranks);
-  q.batch = f.global_batch, q.scaling = Scaling::strong;
-  q.epoch_samples = 2000;
-  const Workload work = workload_on(subject, cluster.device, q.software);
-  return predict(work, cluster, q, assumptions_of(work)).epoch_s;
 }
 
 // The seed's strategy first, then whatever there is.
@@ -138,15 +125,16 @@ Table seed_table(const Study& study) {
                           {.name = "predicted_for_its_gpus_s",
                            .title = "predicted for its GPUs (s)"}}};
   const bool stevens = study.kind == "stevens";
-  const Cluster cluster =
-      stevens ? find_hardware("4x1080ti").cluster : Cluster{};
+  std::optional<SeedGpus> gpus;
+  if (stevens) gpus.emplace();
   for (const SeedFigure& f : seed_figures(study.kind)) {
     const bool epoch = f.quantity == "epoch" || f.quantity == "strong_epoch";
     const StudyPoint* p = epoch ? ours(study, f) : nullptr;
     table.add({f.figure, f.model, f.quantity, f.ranks, f.global_batch, f.value,
                f.unit, p != nullptr ? Cell(p->epoch_s) : Cell{},
                p != nullptr ? Cell(std::string(word(p->origin))) : Cell{},
-               stevens ? Cell(predicted_there(f, cluster)) : Cell{}});
+               stevens ? Cell(gpus->epoch_s(f.model, f.ranks, f.global_batch))
+                       : Cell{}});
   }
   return table;
 }

@@ -13,7 +13,7 @@ namespace lockstep {
 
 // One number a seed published.
 struct SeedFigure {
-  std::string figure;  // "Table 1", "Figures 3 to 6, 11"
+  std::string figure;  // "Table 1", "Figures 3 and 11"
   std::string model, quantity, unit;
   std::int64_t ranks = 1, global_batch = 0, per_rank = 0;
   double value = 0;

@@ -8,6 +8,7 @@
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/version.h"
 #include "lockstep/report/claims.h"
+#include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
 #include "lockstep/report/size_map.h"
@@ -135,6 +136,9 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["seed_faults"] = Json::array();
   for (const std::string& fault : seed_faults(study.kind))
     out["seed_faults"].push_back({{"fault", fault}});
+  const std::vector<NumberedFigure> numbered = numbered_figures(study);
+  out["numbered_figures"] = to_json(numbered);
+  out["figures_not_drawn"] = figures_not_drawn(numbered);
   add_curves(out, study);
   out["waterfall"] = waterfall_of(study, answers);
   out["commands"] = commands_of(study);

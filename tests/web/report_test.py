@@ -196,6 +196,31 @@ class BatchStudy(unittest.TestCase):
             self.assertNotIn(document["rows"][0]["run"], runs)
 
 
+class Stevens(unittest.TestCase):
+    """Figures of seed 000 from the committed study of two cores."""
+
+    def test_the_seeds_figures_are_drawn_by_number_with_what_is_predicted_apart(self):
+        with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
+            page, document = page_of(pathlib.Path(folder), ROOT / "results/study_stevens_short_2xcpu_2026-11")
+            chrome.open(page.as_uri())
+            self.assertEqual(chrome.complaints(), [])
+            plots = ("[...document.querySelectorAll('figure')].filter(f => /of the seed/.test(f.querySelector('h3').textContent))"
+                     ".map(f => f.querySelector('.plot'))")
+            titles = chrome.evaluate(f"{plots}.map(p => p.parentElement.querySelector('h3').textContent)")
+            self.assertEqual(titles, [f["title"] for f in document["numbered_figures"]])
+            self.assertIn("Figure 5 of the seed: linear at batch 100", titles)
+            drawn = chrome.evaluate(f"{plots}.map(p => p.data.flatMap(t => t.y))")
+            for times, figure in zip(drawn, document["numbered_figures"]):
+                self.assertEqual(sorted(times), sorted(t["epoch_s"] for t in figure["times"]))
+            # A hatch says predicted, a plain bar measured.
+            bars = chrome.evaluate(f"{plots}.flatMap(p => p.data).filter(t => t.type === 'bar')"
+                                   ".map(t => [t.name, !!(t.marker.pattern || {}).shape])")
+            self.assertEqual({hatched for name, hatched in bars if "predicted" in name}, {True})
+            self.assertEqual({hatched for name, hatched in bars if "predicted" not in name}, {False})
+            self.assertIn(document["figures_not_drawn"], chrome.evaluate("document.getElementById('figures').textContent"))
+            self.assertIn("3 (linear at 20)", document["figures_not_drawn"])
+
+
 class Sizes(unittest.TestCase):
     def test_a_map_of_sizes_says_the_word_in_each_cell_and_the_boundary_first(self):
         with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:

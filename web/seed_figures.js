@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures of seed 000 again: by their numbers, the seed's world on the left and
+// this study on the right, each with its own scale. What is predicted is
+// hatched or dotted with open markers.
+"use strict";
+Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, seconds, SYMBOLS, uniq }) => {
+  const LEFT = "the seed, 4 × GTX 1080 Ti", RIGHT = "this study";
+  const hatch = (shape) => ({ shape, fillmode: "overlay", fgcolor: paper(), size: 6, solidity: 0.3 });
+
+  // Two panels side by side, or one above the other where there is no room.
+  function panels(x, y) {
+    const place = narrow ? [[[0, 1], [0.6, 1]], [[0, 1], [0, 0.4]]] : [[[0, 0.43], [0, 1]], [[0.57, 1], [0, 1]]];
+    const title = (text, [[from], [, top]]) => ({ text, x: from, y: top, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom",
+      showarrow: false, font: { size: 12 } });
+    return { annotations: [title(LEFT, place[0]), title(RIGHT, place[1])],
+      xaxis: { ...x, domain: place[0][0] }, yaxis: { ...y, domain: place[0][1] },
+      xaxis2: { ...x, domain: place[1][0], anchor: "y2" }, yaxis2: { ...y, domain: place[1][1], anchor: "x2" } };
+  }
+  // Values far enough apart on a logarithmic axis to be read.
+  const apart = (values) => rising(values).filter((v, i, all) => i === 0 || i === all.length - 1 || [10, 20, 50, 100, 200].includes(v) ||
+    !all.some((w) => [10, 20, 50, 100, 200, all[all.length - 1]].includes(w) && Math.abs(Math.log(w / v)) < 0.6));
+  const on = (t) => (t.here ? { xaxis: "x2", yaxis: "y2" } : {});
+  const said = (times) => times.map((t) => `${devices(t.ranks)} ${seconds(t.epoch_s)}${t.origin === "measured" ? "" : ` (${t.origin})`}`).join(", ");
+  function interval(times) {
+    return { type: "data", symmetric: false, thickness: 1.2, width: 2,
+      array: times.map((t) => (isNum(t.epoch_hi_s) ? Math.max(0, t.epoch_hi_s - t.epoch_s) : 0)),
+      arrayminus: times.map((t) => (isNum(t.epoch_lo_s) ? Math.max(0, t.epoch_s - t.epoch_lo_s) : 0)) };
+  }
+
+  function bars(figure) {
+    // One device belongs to no way of spreading: it stands where the first does.
+    const ways = uniq(figure.times.filter((t) => t.here && t.ranks > 1).map((t) => t.name));
+    const slot = (t) => (t.here ? `here${t.ranks === 1 ? 0 : ways.indexOf(t.name)}` : t.origin);
+    const tint = (t) => (t.here ? (t.ranks === 1 ? 0 : 1 + ways.indexOf(t.name)) : 6);
+    const name = (t) => (!t.here ? (t.origin === "measured" ? "seed, measured" : t.name)
+      : (t.ranks === 1 ? "one device" : t.name) + (t.origin === "measured" ? "" : ` (${t.origin})`));
+    const order = figure.times.slice().sort((a, b) => a.here - b.here || tint(a) - tint(b));
+    const traces = [...groups(order, (t) => `${t.here}|${name(t)}`).values()].map((some) => ({
+      type: "bar", name: name(some[0]), offsetgroup: slot(some[0]), ...on(some[0]), x: some.map((t) => t.ranks), y: some.map((t) => t.epoch_s),
+      marker: { color: colour(tint(some[0])), line: { color: colour(tint(some[0])), width: 1 },
+        ...(some[0].origin === "measured" ? {} : { opacity: 0.75, pattern: hatch("/") }) },
+      error_y: interval(some), hovertemplate: "%{x} devices: %{y:.4g} s an epoch<extra>" + name(some[0]) + "</extra>" }));
+    return { title: figure.title, panels: true,
+      caption: "Epoch time by number of devices. Each side has its own scale. Hatched: predicted.",
+      alt: `${figure.title}. The seed: ${said(figure.times.filter((t) => !t.here && t.origin === "measured"))}. ` +
+        `This study: ${said(figure.times.filter((t) => t.here && (t.ranks === 1 || t.name === ways[0])))}.`,
+      traces,
+      layout: { barmode: "group", bargap: 0.25, ...panels({ title: { text: "devices" }, dtick: 1 },
+        { title: { text: "epoch (s)" }, rangemode: "tozero", tickformat: "~g", nticks: 6 }) } };
+  }
+
+  function lines(figure) {
+    const ranks = rising(figure.times.map((t) => t.ranks)), batches = figure.times.map((t) => t.global_batch);
+    const named = new Set();
+    const traces = [...groups(figure.times, (t) => [t.ranks, t.here, t.origin].join("|")).values()].map((some) => {
+      some.sort((a, b) => a.global_batch - b.global_batch);
+      const i = ranks.indexOf(some[0].ranks), guess = some[0].origin !== "measured", group = devices(some[0].ranks);
+      const first = !named.has(group);
+      named.add(group);
+      return { type: "scatter", mode: "lines+markers", name: group, legendgroup: group, showlegend: first, ...on(some[0]),
+        x: some.map((t) => t.global_batch), y: some.map((t) => t.epoch_s), error_y: interval(some),
+        line: { color: colour(i), width: guess ? 1.3 : 2, dash: guess ? "dot" : "solid" },
+        marker: { symbol: SYMBOLS[i] + (guess ? "-open" : ""), size: guess ? 6 : 8, color: colour(i) },
+        hovertemplate: `batch %{x}: %{y:.4g} s an epoch<extra>${group}, ${some[0].here ? some[0].name + ", " : ""}${some[0].origin}</extra>` };
+    }).sort((a, b) => a.name.localeCompare(b.name));
+    const spread = figure.times.find((t) => t.here && t.ranks > 1);
+    const best = figure.times.filter((t) => t.here).reduce((a, b) => (a.epoch_s <= b.epoch_s ? a : b));
+    return { title: figure.title, panels: true, wide: true,
+      caption: "One line for each number of devices. Logarithmic axes, each side with its own scale. Dotted with open markers: predicted." +
+        (spread ? ` Several devices here: ${spread.name}.` : ""),
+      alt: `${figure.title}. The shortest of this study: ${seconds(best.epoch_s)} at batch ${best.global_batch} on ${devices(best.ranks)}, ${best.origin}.`,
+      traces,
+      layout: panels({ type: "log", title: { text: "global batch (samples)" }, tickmode: "array", tickvals: apart(batches), ticktext: apart(batches).map(String) },
+        { type: "log", title: { text: "time per epoch (s)" }, tickformat: "~g", dtick: "D2" }) };
+  }
+
+  const numbered = (doc.numbered_figures || []).map((f) => (f.global_batch ? bars(f) : lines(f)));
+  return [{ heading: "The seed's figures by number", figures: numbered, text: [doc.figures_not_drawn,
+    "The seed's epochs hold the loading of its sound files, what is predicted for its GPUs does not."].filter(Boolean).join(" ") }];
+});
