@@ -74,7 +74,66 @@ Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, secon
         { type: "log", title: { text: "time per epoch (s)" }, tickformat: "~g", dtick: "D2" }) };
   }
 
+  // Epoch time over x with its fitted lines; one device, which sends nothing, in grey.
+  const fitted = (line, xs, fit, style, name, group) => {
+    const at = [0, Math.max(...xs)];
+    return { type: "scatter", mode: "lines", ...on(line), x: at, y: at.map((v) => fit.offset_s + fit.slope * v), name, legendgroup: group,
+      showlegend: !!name, line: { width: 1.5, ...style }, hoverinfo: "skip" };
+  };
+  const dots = (line, xs, ys, i, size) => ({ type: "scatter", mode: "markers", ...on(line), x: xs, y: ys, showlegend: false,
+    marker: { symbol: SYMBOLS[i] + (line.origin === "measured" ? "" : "-open"), size, color: colour(i) }, text: line.global_batch.map((b) => `batch ${b}`),
+    hovertemplate: `%{text}: %{y:.4g} s an epoch<extra>${devices(line.ranks)}</extra>` });
+  const rate = (slope) => (slope > 0 ? `${(1 / slope / 1e9).toPrecision(3)} GB/s` : "no rate");
+  const world = (line) => (line.here ? "here" : "seed");
+  function drawable(model) {
+    const all = (doc.epoch_lines || []).filter((l) => l.model === model);
+    const way = all.find((l) => l.here && l.ranks > 1);
+    return all.filter((l) => l.ranks === 1 || (way && l.strategy === way.strategy && l.arm === way.arm))
+      .sort((a, b) => a.here - b.here || a.ranks - b.ranks);
+  }
+
+  function againstBytes(model) {
+    const some = drawable(model).filter((l) => l.by_bytes);
+    if (!some.some((l) => l.here)) return null;
+    const traces = some.flatMap((l) => {
+      const xs = l.link_bytes.map((b) => b / 1e9), i = l.ranks - 1, fit = { ...l.by_bytes, slope: l.by_bytes.slope * 1e9 };
+      const alone = { ...l.alone_by_bytes, slope: l.alone_by_bytes.slope * 1e9 }, guess = l.origin !== "measured";
+      const to = l.by_bytes.slope_lo95 > 0 ? rate(l.by_bytes.slope_lo95) : "any rate";
+      const first = some.find((o) => o.here === l.here) === l;
+      return [fitted(l, xs, fit, { color: colour(i), dash: guess ? "dot" : "solid" },
+        `${world(l)}, ${devices(l.ranks)}${guess ? ` (${l.origin})` : ""}: ` + (isNum(l.communication_share)
+          ? `${rate(l.by_bytes.slope)} (${rate(l.by_bytes.slope_hi95)} to ${to})${narrow ? "<br>" : ", "}${(100 * l.communication_share).toFixed(0)} % of the slope communication`
+          : `no line, R² ${l.by_bytes.r2.toFixed(2)}`)),
+      dots(l, xs, l.epoch_s, i, 7),
+      ...(first ? [fitted(l, xs, alone, { color: colour(0), dash: "dash" }, `${world(l)}, one device at the same batch: sends nothing`),
+        dots({ ...l, ranks: 1, origin: "measured" }, xs, l.alone_s, 0, 6)] : [])];
+    });
+    const l = some.find((o) => o.here);
+    return { title: `${model}: epoch time against the bytes an epoch sends`, wide: true, tall: true, panels: true, traces,
+      caption: "Bytes that cross a device's link, at the least. A slope reads as a rate (95 % interval); what one device has of it is no communication. Open markers, dotted: predicted.",
+      alt: `${model}: epoch time over bytes sent with fitted lines. Here ${devices(l.ranks)} read ${rate(l.by_bytes.slope)}, ` +
+        (isNum(l.communication_share) ? `${(100 * l.communication_share).toFixed(0)} % of the slope is communication.` : "the points follow no line."),
+      layout: panels({ title: { text: "bytes over a link an epoch (GB)" }, rangemode: "tozero" }, { title: { text: "time per epoch (s)" }, rangemode: "tozero", tickformat: "~g" }) };
+  }
+
+  function againstInverse(model) {
+    const some = drawable(model);
+    if (!some.some((l) => l.here)) return null;
+    const traces = some.flatMap((l) => {
+      const xs = l.global_batch.map((b) => 1 / b), i = l.ranks - 1, guess = l.origin !== "measured", f = l.by_inverse_batch;
+      return [fitted(l, xs, f, { color: colour(i), dash: guess ? "dot" : "solid" },
+        `${world(l)}, ${devices(l.ranks)}${guess ? ` (${l.origin})` : ""}: ${seconds(Math.max(0, f.offset_s))} + ${f.slope.toPrecision(3)} s / batch${narrow ? "<br>" : ", "}R² ${f.r2.toFixed(3)}`.replace("+ -", "− ")),
+      dots(l, xs, l.epoch_s, i, 7)];
+    });
+    const one = some.find((l) => l.here && l.ranks === 1);
+    return { title: `${model}: epoch time against 1/batch`, wide: true, tall: true, panels: true, traces,
+      caption: "One device falls as 1/batch too: the fall alone is no sign of a choke. Open markers, dotted: predicted.",
+      alt: `${model}: epoch time over one over the batch with fitted lines.` + (one ? ` One device here: ${one.by_inverse_batch.slope.toPrecision(3)} s over the batch, R2 ${one.by_inverse_batch.r2.toFixed(3)}.` : ""),
+      layout: panels({ title: { text: "1 / global batch (1/samples)" }, rangemode: "tozero" }, { title: { text: "time per epoch (s)" }, rangemode: "tozero", tickformat: "~g" }) };
+  }
+
   const numbered = (doc.numbered_figures || []).map((f) => (f.global_batch ? bars(f) : lines(f)));
-  return [{ heading: "The seed's figures by number", figures: numbered, text: [doc.figures_not_drawn,
+  const straight = ["linear", "conv1d"].flatMap((m) => [againstBytes(m), againstInverse(m)]);
+  return [{ heading: "Is it the network? Epoch time as straight lines", figures: straight }, { heading: "The seed's figures by number", figures: numbered, text: [doc.figures_not_drawn,
     "The seed's epochs hold the loading of its sound files, what is predicted for its GPUs does not."].filter(Boolean).join(" ") }];
 });

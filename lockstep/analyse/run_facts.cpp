@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "lockstep/batch/special.h"
 #include "lockstep/config/model_name.h"
@@ -141,11 +142,37 @@ void take_summary(RunFacts& f, const Json& summary) {
   f.notes.push_back("no steps.csv: a median without an interval");
 }
 
+std::vector<PayloadFlow> payloads_of(const std::vector<CommSample>& messages) {
+  std::map<std::string, PayloadFlow> flows;
+  std::set<std::int64_t> steps;
+  for (const CommSample& m : messages) {
+    if (m.rank != 0) continue;
+    steps.insert(m.step);
+    PayloadFlow& flow = flows[m.payload];
+    const double took = m.end_s - m.begin_s;
+    flow.messages += 1, flow.bytes += static_cast<double>(m.bytes);
+    flow.seconds += took;
+    if (std::isfinite(m.bus_bytes_per_s))
+      flow.bus_bytes += took * m.bus_bytes_per_s;
+  }
+  const double n = static_cast<double>(steps.size());
+  std::vector<PayloadFlow> out;
+  for (const auto& [name, f] : flows)
+    out.push_back({.payload = name,
+                   .messages = f.messages / n,
+                   .bytes = f.bytes / n,
+                   .bus_bytes = f.bus_bytes / n,
+                   .seconds = f.seconds / n});
+  return out;
+}
+
 void take_messages(RunFacts& f) {
   const fs::path file = f.path / "comm.csv";
   if (f.ranks < 2 || !fs::exists(file)) return;
   double seconds = 0, moved = 0, best = 0;
-  for (const CommSample& m : read_comm(file)) {
+  const std::vector<CommSample> messages = read_comm(file);
+  f.payloads = payloads_of(messages);
+  for (const CommSample& m : messages) {
     const double took = m.end_s - m.begin_s;
     if (!(took > 0) || !std::isfinite(m.bus_bytes_per_s)) continue;
     seconds += took, moved += took * m.bus_bytes_per_s;
@@ -243,6 +270,7 @@ void forget_times(RunFacts& run, const std::string& why) {
   run.step = {.value = none, .low = none, .high = none};
   run.pieces = {none, none, none, none, none, none, none, none};
   run.imbalance = run.bus_bytes_per_s = run.peak_bus_bytes_per_s = none;
+  for (PayloadFlow& flow : run.payloads) flow.seconds = none;
   run.epoch_s = run.epoch_without_loading_s = none;
   run.epoch_from_steps = false;
   for (EpochSample& epoch : run.epochs)

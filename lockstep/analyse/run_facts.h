@@ -27,6 +27,14 @@ struct StepPieces {
   double compute_s() const { return forward_s + backward_s + optim_s; }
 };
 
+// Messages of one payload in a step that sends, on rank 0.
+struct PayloadFlow {
+  std::string payload = {};  // as comm.csv names it: gradients, buffers, …
+  double messages = 0, bytes = 0;
+  double bus_bytes = 0;  // over its busiest link at the least
+  double seconds = 0;    // of all of them, one after the other; NaN: not timed
+};
+
 struct RunFacts {
   std::filesystem::path path;
   std::string name;
@@ -47,6 +55,7 @@ struct RunFacts {
   std::int64_t parameters = 0, samples_per_epoch = 0;
   std::int64_t classes = 0, validation_samples = 0;  // 0: not known
   double bytes_a_step = 0;
+  std::vector<PayloadFlow> payloads = {};  // by their names
 
   std::vector<double> step_s = {};  // settled steps of rank 0
   Estimate step = {};

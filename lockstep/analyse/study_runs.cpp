@@ -129,6 +129,21 @@ double mean_of(const Study& study, const StudyPoint& point,
   return count > 0 ? sum / count : std::nan("");
 }
 
+// Its runs carry out one plan: what they send is the same.
+std::vector<PayloadFlow> payloads_of(const Study& study,
+                                     const StudyPoint& point) {
+  std::vector<PayloadFlow> out;
+  for (const std::size_t i : point.runs)
+    if (out.empty()) out = study.runs[i].payloads;
+  for (PayloadFlow& flow : out)
+    flow.seconds = mean_of(study, point, [&](const RunFacts& r) {
+      const auto found =
+          std::ranges::find(r.payloads, flow.payload, &PayloadFlow::payload);
+      return found == r.payloads.end() ? std::nan("") : found->seconds;
+    });
+  return out;
+}
+
 void fill(const Study& study, StudyPoint& point) {
   const auto mean = [&](double StepPieces::*piece) {
     return mean_of(study, point,
@@ -166,6 +181,7 @@ void fill(const Study& study, StudyPoint& point) {
   point.peak_bus_bytes_per_s = of(&RunFacts::peak_bus_bytes_per_s);
   point.peak_memory_bytes = of(&RunFacts::peak_memory_bytes);
   point.bytes_a_step = of(&RunFacts::bytes_a_step);
+  point.payloads = payloads_of(study, point);
   point.best_val_accuracy = mean_of(study, point, [](const RunFacts& r) {
     double best = std::nan("");
     for (const EpochSample& e : r.epochs)

@@ -31,6 +31,7 @@ struct StudyPoint {
   StepPieces pieces = {};
   double imbalance = 0, bus_bytes_per_s = 0, peak_bus_bytes_per_s = 0;
   double peak_memory_bytes = 0, bytes_a_step = 0, best_val_accuracy = 0;
+  std::vector<PayloadFlow> payloads = {};  // seconds: mean over its runs
   std::string why = {};
   std::vector<std::size_t> runs = {};  // positions in Study::runs
 

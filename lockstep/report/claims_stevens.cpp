@@ -9,6 +9,7 @@
 #include "lockstep/core/units.h"
 #include "lockstep/report/claim_points.h"
 #include "lockstep/report/claims_routes.h"
+#include "lockstep/report/epoch_lines.h"
 
 namespace lockstep {
 namespace {
@@ -70,27 +71,27 @@ Claim linear_alone(const Study& study) {
                 d.several_win == 0);
 }
 
-// Epoch time over one over the batch, for points of one number of ranks.
-Line inverse_line(const ClaimPoints& points, std::int64_t ranks) {
-  std::vector<double> x, y;
-  for (const StudyPoint* p : points)
-    if (p->ranks == ranks && p->origin == Origin::measured) {
-      x.push_back(1 / static_cast<double>(p->global_batch));
-      y.push_back(p->epoch_s);
-    }
-  if (x.size() < 3) return {.slope = std::nan("")};
-  return fit_line(x, y);
+// Measured here; of several devices data_parallel's before ddp's.
+const EpochLine* linear_line(const std::vector<EpochLine>& lines,
+                             std::int64_t ranks) {
+  const auto found = std::ranges::find_if(lines, [&](const EpochLine& line) {
+    return line.here && line.model == "linear" && line.ranks == ranks &&
+           line.origin == Origin::measured;
+  });
+  return found == lines.end() ? nullptr : &*found;
 }
 
 Claim linear_inverse(const Study& study) {
   const std::string source = "seed 000, 5.1, 6.1.1";
   const std::string claim =
       "linear: epoch time falls as one over the batch size";
-  const Spread s = spread_of(study, "linear");
-  const Line two = inverse_line(s.many, 2), one = inverse_line(s.one, 1);
-  if (std::isnan(two.slope))
+  const std::vector<EpochLine> lines = epoch_lines_of(study);
+  const EpochLine *on_two = linear_line(lines, 2),
+                  *on_one = linear_line(lines, 1);
+  if (on_two == nullptr || on_one == nullptr)
     return untested(source, claim,
-                    "needs three batch sizes measured on two devices");
+                    "needs three batch sizes measured on one and two devices");
+  const Line &two = on_two->by_inverse_batch, &one = on_one->by_inverse_batch;
   return judged(
       source, claim,
       fmt::format("two devices: {} + {} / batch, R2 {:.3f}; one, where nothing "
@@ -111,14 +112,14 @@ Claim bytes_moved(const Study& study) {
   for (const StudyPoint* p : many) {
     // A predicted point sent nothing.
     if (p->strategy != "data_parallel" || !(p->bytes_a_step > 0)) continue;
-    const double twice = p->bytes_a_step / static_cast<double>(p->ranks - 1);
     return judged(
         source, claim,
-        fmt::format("the plan the run carried out sends {} a step to "
-                    "and from each replica; twice the parameters are "
-                    "{} (the seed rounds to 100 MB)",
-                    format_bytes(twice), format_bytes(2 * kLinearBytes)),
-        std::abs(twice / (2 * kLinearBytes) - 1) < 0.2);
+        fmt::format("the plan the run carried out sends {} a step, out to the "
+                    "replicas and back; twice the parameters are {} (the seed "
+                    "rounds to 100 MB)",
+                    format_bytes(p->bytes_a_step),
+                    format_bytes(2 * kLinearBytes)),
+        std::abs(p->bytes_a_step / (2 * kLinearBytes) - 1) < 0.2);
   }
   return untested(source, claim, "no data_parallel run on two devices");
 }
@@ -129,21 +130,12 @@ Claim time_by_bytes(const Study& study) {
   const std::string claim =
       "linear: epoch time is linear in the bytes moved (10, 2, 1 GB in 5, 1, "
       "0.5 s: about 2 GB/s)";
-  const Spread s = spread_of(study, "linear");
-  std::vector<double> bytes, seconds, alone_s;
-  for (const StudyPoint* p : s.many) {
-    const StudyPoint* one = at(s.one, 1, p->global_batch);
-    if (p->ranks != 2 || p->origin != Origin::measured ||
-        !(p->bytes_a_step > 0) || one == nullptr)
-      continue;
-    bytes.push_back(p->bytes_a_step * p->epoch_s / p->step.value);
-    seconds.push_back(p->epoch_s);
-    alone_s.push_back(one->epoch_s);
-  }
-  if (bytes.size() < 3)
+  const std::vector<EpochLine> lines = epoch_lines_of(study);
+  const EpochLine* two = linear_line(lines, 2);
+  if (two == nullptr || !two->by_bytes)
     return untested(source, claim,
                     "needs three batch sizes measured on one and two devices");
-  const Line line = fit_line(bytes, seconds), alone = fit_line(bytes, alone_s);
+  const Line &line = *two->by_bytes, &alone = *two->alone_by_bytes;
   return judged(
       source, claim,
       fmt::format(

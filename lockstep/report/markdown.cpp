@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/report/claims.h"
+#include "lockstep/report/epoch_lines.h"
 #include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
@@ -58,6 +59,15 @@ void add(std::string& out, const char* title, const Table& all, bool page) {
               : fmt::format("\n{}\n{}", title, to_text(table));
 }
 
+// Too wide for a terminal.
+void add_lines(std::string& out, const Study& study) {
+  add(out, "What a step sends, by payload", payload_table(study), true);
+  const std::vector<EpochLine> lines = epoch_lines_of(study);
+  add(out, "Epoch time against the bytes sent over a link",
+      byte_lines_table(lines), true);
+  add(out, "Epoch time against 1/batch", batch_lines_table(lines), true);
+}
+
 // On a terminal the claims alone, as sentences: a table of them is too wide.
 void add_seed(std::string& out, const Study& study, bool page) {
   const std::vector<Claim> claims = claims_of(study);
@@ -103,6 +113,7 @@ std::string whole(const Study& study, const StudyFindings& findings,
   add(out, "Laws", laws_table(findings), page);
   add(out, "Saturation", saturation_table(findings), page);
   add(out, "Overfitting", overfitting_table(study), page);
+  if (page) add_lines(out, study);
   add(out, "Runs", runs_table(study, Width::screen), page);
   add_seed(out, study, page);
   return out;

@@ -8,6 +8,7 @@
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/version.h"
 #include "lockstep/report/claims.h"
+#include "lockstep/report/epoch_lines.h"
 #include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
@@ -124,6 +125,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["scaling"] = series_json(study, findings);
   out["speedups"] = rows_of(scaling_table(study, findings));
   out["shares"] = rows_of(shares_table(study));
+  out["payloads"] = rows_of(payload_table(study));
   out["laws"] = rows_of(laws_table(findings));
   out["saturation"] = rows_of(saturation_table(findings));
   out["overfitting"] = rows_of(overfitting_table(study));
@@ -136,6 +138,10 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["seed_faults"] = Json::array();
   for (const std::string& fault : seed_faults(study.kind))
     out["seed_faults"].push_back({{"fault", fault}});
+  const std::vector<EpochLine> lines = epoch_lines_of(study);
+  out["epoch_lines"] = to_json(lines);
+  out["byte_lines"] = rows_of(byte_lines_table(lines));
+  out["batch_lines"] = rows_of(batch_lines_table(lines));
   const std::vector<NumberedFigure> numbered = numbered_figures(study);
   out["numbered_figures"] = to_json(numbered);
   out["figures_not_drawn"] = figures_not_drawn(numbered);

@@ -31,5 +31,7 @@ Table saturation_table(const StudyFindings& findings);
 // Compute, communication, input and waiting as shares of a step; bandwidth
 // against the link's peak; memory.
 Table shares_table(const Study& study);
+// Messages, bytes and seconds a step of each payload, of points that sent any.
+Table payload_table(const Study& study);
 
 }  // namespace lockstep

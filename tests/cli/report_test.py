@@ -85,6 +85,17 @@ class Report(unittest.TestCase):
         other = self.report(made_study(self.at / "other", batches=(8, 16), steps=20)).stdout
         self.assertNotIn("Which sizes scale", other)
 
+    def test_what_a_step_sends_is_told_by_payload(self):
+        study = made_study(self.at / "study", ranks=(1, 2), batches=(8,), steps=20)
+        rows = json.loads(self.report(study, "--json").stdout)["payloads"]
+        step_s = step_time("linear", 2, 8)
+        self.assertEqual(len(rows), 1)
+        self.assertEqual((rows[0]["payload"], rows[0]["ranks"], rows[0]["messages_a_step"], rows[0]["bytes_a_step"]),
+                         ("gradients", 2, 3, 48e6))
+        # Three messages of 9 % of a step each, and a step spreads by 2 %.
+        self.assertAlmostEqual(rows[0]["seconds_a_step"] / (0.27 * step_s), 1, delta=0.02)
+        self.assertIn("\n## What a step sends, by payload\n", self.report(study, "--markdown").stdout)
+
     def test_overfitting_is_in_the_words_the_page_and_the_json(self):
         study = made_study(self.at / "study", ranks=(1,), batches=(8, 16), seeds=(1, 2), steps=20)
         rows = json.loads(self.report(study, "--json").stdout)["overfitting"]

@@ -28,8 +28,7 @@ Study as_published() {
                          f.ranks, f.global_batch, f.value);
     if (f.ranks > 1) {
       p.bytes_a_step =
-          (f.model == "linear" ? 2 * 12'102'220 * 4.0 : 2 * 376'200 * 4.0) *
-          static_cast<double>(f.ranks - 1);
+          f.model == "linear" ? 2 * 12'102'220 * 4.0 : 2 * 376'200 * 4.0;
       p.pieces.comm_s = 0.7 * p.step.value;
     }
     study.points.push_back(p);

@@ -219,6 +219,13 @@ class Stevens(unittest.TestCase):
             self.assertEqual({hatched for name, hatched in bars if "predicted" not in name}, {False})
             self.assertIn(document["figures_not_drawn"], chrome.evaluate("document.getElementById('figures').textContent"))
             self.assertIn("3 (linear at 20)", document["figures_not_drawn"])
+            # Straight lines: the rate in the legend is that of the JSON.
+            line = next(r for r in document["byte_lines"] if r["origin"] == "measured")
+            names = chrome.evaluate("[...document.querySelectorAll('.plot')].filter(p => /epoch time over bytes/"
+                                    ".test(p.getAttribute('aria-label'))).flatMap(p => p.data.map(t => t.name || ''))")
+            rate = next(n for n in names if n.startswith("here, 2 devices:")).split()[3]
+            self.assertAlmostEqual(float(rate) / (line["rate_bytes_per_s"] / 1e9), 1, 2)
+            self.assertTrue(any(n.startswith("seed, 2 devices: 2.23 GB/s") for n in names), names)
 
 
 class Sizes(unittest.TestCase):
