@@ -67,6 +67,10 @@ void take_record(RunFacts& f, const RunRecord& r) {
   f.validation_samples = whole_in(r.data, "validation_samples");
   f.classes = classes_of(r);
   f.bytes_a_step = number_in(r.comm, "bytes_a_step");
+  f.flops_a_sample = number_in(r.work, "forward_flops_a_sample") +
+                     number_in(r.work, "backward_flops_a_sample");
+  f.launches_a_step = number_in(r.steps, "launches_a_step");
+  f.operations_a_step = number_in(r.steps, "operations_a_step");
 }
 
 void take_machine(RunFacts& f) {

@@ -54,7 +54,10 @@ struct RunFacts {
   std::string host = {}, hardware = {};  // the machine and its device
   std::int64_t parameters = 0, samples_per_epoch = 0;
   std::int64_t classes = 0, validation_samples = 0;  // 0: not known
-  double bytes_a_step = 0;
+  double bytes_a_step = 0, flops_a_sample = 0;       // forward and backward
+  // What a replayed step hands to the device, and how much that holds (kernels,
+  // copies, fills); NaN: not counted.
+  double launches_a_step = 0, operations_a_step = 0;
   std::vector<PayloadFlow> payloads = {};  // by their names
 
   std::vector<double> step_s = {};  // settled steps of rank 0

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lockstep/core/units.h"
+#include "lockstep/report/batch_reasons.h"
 #include "lockstep/report/claim_points.h"
 #include "lockstep/report/learning_outcomes.h"
 
@@ -302,8 +303,9 @@ Claim batchnorm(const Study& study) {
 std::vector<Claim> hpml_claims(const Study& study) {
   std::vector<Claim> out;
   for (Claim (*make)(const Study&) :
-       {larger_is_faster, weak_scaling, strong_scaling, communication,
-        bandwidth, large_batch_loses, remedies, sampler, batchnorm})
+       {larger_is_faster, nearer_to_compute, fewer_trips, weak_scaling,
+        strong_scaling, communication, bandwidth, large_batch_loses, remedies,
+        sampler, batchnorm})
     out.push_back(make(study));
   return out;
 }

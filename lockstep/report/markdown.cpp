@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lockstep/report/batch_reasons.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/epoch_lines.h"
 #include "lockstep/report/numbered_figures.h"
@@ -61,6 +62,8 @@ void add(std::string& out, const char* title, const Table& all, bool page) {
 
 // Too wide for a terminal.
 void add_lines(std::string& out, const Study& study) {
+  add(out, "Why a larger batch is faster",
+      reasons_table(batch_reasons_of(study)), true);
   add(out, "What a step sends, by payload", payload_table(study), true);
   const std::vector<EpochLine> lines = epoch_lines_of(study);
   add(out, "Epoch time against the bytes sent over a link",

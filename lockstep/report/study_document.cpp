@@ -7,6 +7,7 @@
 #include "lockstep/core/clock.h"
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/version.h"
+#include "lockstep/report/batch_reasons.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/epoch_lines.h"
 #include "lockstep/report/numbered_figures.h"
@@ -138,6 +139,7 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["seed_faults"] = Json::array();
   for (const std::string& fault : seed_faults(study.kind))
     out["seed_faults"].push_back({{"fault", fault}});
+  out["batch_reasons"] = rows_of(reasons_table(batch_reasons_of(study)));
   const std::vector<EpochLine> lines = epoch_lines_of(study);
   out["epoch_lines"] = to_json(lines);
   out["byte_lines"] = rows_of(byte_lines_table(lines));
