@@ -376,6 +376,23 @@ const Figures = (() => {
     });
   }
 
+  // What a sample costs in the layers that cost most, over the batch.
+  function layerTimes(doc, model) {
+    const found = (doc.layer_times || []).find((t) => t.model === model);
+    if (!found) return null;
+    const most = (l) => Math.max(...l.sample_s), order = found.layers.slice().sort((a, b) => most(b) - most(a)), shown = order.slice(0, 7), rest = order.slice(7);
+    if (rest.length) shown.push({ layer: `${rest.length} further`, sample_s: found.batches.map((_, i) => rest.reduce((sum, l) => sum + l.sample_s[i], 0)) });
+    const said = (doc.layer_sentences || []).filter((t) => t.startsWith(`${model} `));
+    return { title: "Time of a sample by layer", wide: true,
+      caption: `Profiled on one device, forward and backward; dashed: where epoch time stops falling. ${said.join(" ")}`,
+      alt: `What a sample costs in ${found.layers.length} layers over the batch. ${said[0] || ""}`,
+      traces: shown.map((l, i) => ({ type: "scatter", mode: "lines+markers", name: l.layer, x: found.batches, y: l.sample_s.map((v) => 1e6 * v),
+        line: { color: colour(i), width: 2 }, marker: { symbol: SYMBOLS[i], size: 7 }, hovertemplate: `batch %{x}: %{y:.3g} µs<extra>${l.layer}</extra>` })),
+      layout: { xaxis: { type: "log", title: { text: "batch (samples)" }, tickmode: "array", tickvals: ticks(found.batches, 10), ticktext: ticks(found.batches, 10).map(String) },
+        yaxis: { type: "log", title: { text: "time of a sample (µs)" }, tickformat: "~g" },
+        shapes: [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: found.bend_batch, x1: found.bend_batch, line: { width: 1, dash: "dash", color: dark ? "#a3afbc" : "#55606b" } }] } };
+  }
+
   // Everything, by section.
   function all(doc, isDark, isNarrow) {
     dark = isDark, narrow = isNarrow;
@@ -384,7 +401,7 @@ const Figures = (() => {
     const mapped = (doc.sizes || []).length > 0;
     const models = uniq(doc.points.map((p) => p.model)).filter((m) => !mapped || !m.startsWith("variable ")).sort();
     const sections = models.map((model) => ({ heading: models.length > 1 ? model : doc.points.every((p) => p.origin === "predicted") ? "What is predicted" : "What was measured", figures: [
-      epochTime(doc, model), heat(doc, model), stepBars(doc, model), scaling(doc, model, "weak", "speedup"), scaling(doc, model, "weak", "efficiency"),
+      epochTime(doc, model), heat(doc, model), stepBars(doc, model), layerTimes(doc, model), scaling(doc, model, "weak", "speedup"), scaling(doc, model, "weak", "efficiency"),
       scaling(doc, model, "strong", "speedup"), scaling(doc, model, "strong", "efficiency"),
       curves(doc, model, [["val_accuracy", "validation", "solid"], ["train_accuracy", "training", "dot"]], "Accuracy", "accuracy (%)", ".0%"),
       curves(doc, model, [["val_loss", "validation", "solid"], ["train_loss", "training", "dot"]], "Loss", "loss (nats)", ".3g")] }));

@@ -93,6 +93,7 @@
     const parts = [["sizes", "Which sizes scale: speed-up over one device by parameter bytes and FLOPs of a sample's forward pass"],
       ["speedups", "Speed-ups, with communication measured directly and by subtraction"],
       ["shares", "Shares of a step, bandwidth against the link's peak, memory"],
+      ["layers", "What a sample costs in each layer at the smallest batch, at the bend (where epoch time stops falling) and at the largest, and its share of what falls"],
       ["batch_reasons", "Why a larger batch is faster on one device: seconds of a sample in compute, copies and an idle device; FLOPs a byte by the plan, FLOP/s reached; launches of a step and the operations they hold, where a record counted them"],
       ["payloads", "What a step sends, payload by payload, on rank 0: messages, bytes, bytes over its busiest link, seconds"],
       ["byte_lines", "Epoch time against the bytes an epoch sends over a link: the rate its slope reads (95 % interval), the share of the slope that one device has too, which sends nothing, and what is left for communication; exposed messages timed directly beside it"],

@@ -25,6 +25,7 @@ struct StudyConfig {
   double within = 0.02;
   double deadline_s = 3600;
   std::string hardware;
+  bool profile = false;
 };
 
 template <class Visitor>
@@ -51,6 +52,9 @@ void describe(Visitor& v, StudyConfig& c) {
   v.text("hardware", c.hardware,
          "predictions where nothing was measured: preset or file, as "
          "`lockstep predict --hardware`");
+  v.flag("profile", c.profile,
+         "at the end profile each model at the batch sizes one rank ran, for "
+         "the report's times by layer");
 }
 
 enum class DeriveRule { as_given, fixed, linear, square_root, legw };

@@ -24,7 +24,9 @@ struct TorchGraph final : at::cuda::CUDAGraph {
 class Graph final : public Captured {
  public:
   void replay() override { graph.replay(); }
+  std::int64_t operations() const override { return operation_count; }
   TorchGraph graph;
+  std::int64_t operation_count = 0;
 };
 
 // LibTorch warns of a graph without work; the last part may be one.
@@ -44,19 +46,16 @@ class Recording {
     parts_.back()->graph.capture_begin(pool_, cudaStreamCaptureModeRelaxed);
   }
   bool cut() {
-    if (is_empty()) return false;
-    parts_.back()->graph.capture_end();
+    if (!finish_part()) return false;
     begin();
     return true;
   }
   std::vector<std::unique_ptr<Captured>> end() {
-    if (is_empty()) {
+    if (!finish_part()) {
       Silent silent;
       const c10::WarningUtils::WarningHandlerGuard guard(&silent);
       parts_.back()->graph.capture_end();
       parts_.pop_back();
-    } else {
-      parts_.back()->graph.capture_end();
     }
     std::vector<std::unique_ptr<Captured>> out;
     for (auto& part : parts_) out.push_back(std::move(part));
@@ -81,7 +80,16 @@ class Recording {
   }
 
  private:
-  bool is_empty() const {
+  // False where nothing was recorded since the last cut: it goes on.
+  bool finish_part() {
+    const std::size_t nodes = node_count();
+    if (nodes == 0) return false;
+    parts_.back()->operation_count = static_cast<std::int64_t>(nodes);
+    parts_.back()->graph.capture_end();
+    return true;
+  }
+
+  std::size_t node_count() const {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t graph = nullptr;
     std::size_t nodes = 0;
@@ -89,9 +97,10 @@ class Recording {
                    c10::cuda::getCurrentCUDAStream(device_).stream(), &status,
                    nullptr, &graph),
                "what was captured");
-    if (status != cudaStreamCaptureStatusActive) return false;
+    // A recording that broke says so when it is ended.
+    if (status != cudaStreamCaptureStatusActive) return 1;
     cuda_check(cudaGraphGetNodes(graph, nullptr, &nodes), "what was captured");
-    return nodes == 0;
+    return nodes;
   }
 
   at::cuda::MempoolId_t pool_;

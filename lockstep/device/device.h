@@ -56,6 +56,8 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
   virtual void replay() = 0;
+  // Kernels, copies and fills that a replay hands over together.
+  virtual std::int64_t operations() const = 0;
 };
 
 class Device {

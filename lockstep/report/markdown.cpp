@@ -8,6 +8,7 @@
 #include "lockstep/report/batch_reasons.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/epoch_lines.h"
+#include "lockstep/report/layer_times.h"
 #include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
@@ -62,6 +63,11 @@ void add(std::string& out, const char* title, const Table& all, bool page) {
 
 // Too wide for a terminal.
 void add_lines(std::string& out, const Study& study) {
+  const LayerFindings layers = layer_findings_of(study);
+  add(out, "What a sample costs, layer by layer", layers_table(layers), true);
+  const std::vector<std::string> said = layer_sentences(layers);
+  if (!said.empty()) out += '\n';
+  for (const std::string& text : said) out += "- " + text + "\n";
   add(out, "Why a larger batch is faster",
       reasons_table(batch_reasons_of(study)), true);
   add(out, "What a step sends, by payload", payload_table(study), true);

@@ -10,6 +10,7 @@
 #include "lockstep/report/batch_reasons.h"
 #include "lockstep/report/claims.h"
 #include "lockstep/report/epoch_lines.h"
+#include "lockstep/report/layer_times.h"
 #include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
@@ -139,6 +140,10 @@ Json study_document(const Study& study, const StudyFindings& findings,
   out["seed_faults"] = Json::array();
   for (const std::string& fault : seed_faults(study.kind))
     out["seed_faults"].push_back({{"fault", fault}});
+  const LayerFindings layers = layer_findings_of(study);
+  out["layer_times"] = to_json(layers);
+  out["layers"] = rows_of(layers_table(layers));
+  out["layer_sentences"] = layer_sentences(layers);
   out["batch_reasons"] = rows_of(reasons_table(batch_reasons_of(study)));
   const std::vector<EpochLine> lines = epoch_lines_of(study);
   out["epoch_lines"] = to_json(lines);

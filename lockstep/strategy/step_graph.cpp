@@ -142,6 +142,7 @@ StepOutcome StepGraph::step(const StepInput& input) {
   ++replayed_;
   const Recorded& recorded = timed ? shape.timed : shape.whole;
   for (const Work& part : recorded.parts) part();
+  launches_ = recorded.launches, operations_ = recorded.operations;
   return recorded.outcome;
 }
 
@@ -173,7 +174,7 @@ bool StepGraph::capture(Shape& shape, bool timed) {
     // What was recorded never ran, but the gradients' flags think it did.
     context_.params.zero_grads();
     beside_ = {};
-    (timed ? shape.timed : shape.whole).parts.clear();
+    (timed ? shape.timed : shape.whole) = {};
     if (context_.config.train.graph == GraphUse::on) throw;
     why_eager_ = error.what();
     return false;
@@ -213,6 +214,7 @@ void StepGraph::record_pieces(std::span<const GraphPiece> pieces,
     for (; work != beside.work.end() && work->first == i; ++work)
       to.parts.push_back(work->second);
     if (i == graphs.size()) break;
+    ++to.launches, to.operations += graphs[i]->operations();
     to.parts.push_back([graph = std::shared_ptr<Captured>(
                             std::move(graphs[i]))] { graph->replay(); });
   }
@@ -235,9 +237,14 @@ StepOutcome StepGraph::run(const StepInput& input) {
 }
 
 Json StepGraph::notes() const {
+  const auto known = [&](std::int64_t count) {
+    return replayed_ > 0 ? Json(count) : Json(nullptr);
+  };
   return {{"graphs_captured", captured_},
           {"steps_replayed", replayed_},
           {"steps_one_by_one", eager_},
+          {"launches_a_step", known(launches_)},
+          {"operations_a_step", known(operations_)},
           {"set_up_s", set_up_s_},
           {"why_one_by_one", why_eager_}};
 }

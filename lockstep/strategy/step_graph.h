@@ -62,9 +62,9 @@ class StepGraph {
   // A step that went another way.
   void count_plain_step() { ++eager_; }
 
-  // For the run's record: steps replayed, steps run as they were and why, and
-  // the host's seconds in first steps and recordings, where libraries look for
-  // their kernels.
+  // For the run's record: steps replayed, steps run as they were and why, the
+  // host's seconds in first steps and recordings, where libraries look for
+  // their kernels, and what the latest replayed step handed to the device.
   Json notes() const;
 
  private:
@@ -73,6 +73,7 @@ class StepGraph {
   struct Recorded {
     StepOutcome outcome;
     std::vector<Work> parts;
+    std::int64_t launches = 0, operations = 0;  // graphs, and what they hold
   };
   // One shape of input, with the memory its graphs read.
   struct Shape {
@@ -101,6 +102,7 @@ class StepGraph {
   bool captures_;
   Beside beside_;
   std::int64_t replayed_ = 0, eager_ = 0, captured_ = 0;
+  std::int64_t launches_ = 0, operations_ = 0;  // of the latest replayed step
   double set_up_s_ = 0;
 };
 

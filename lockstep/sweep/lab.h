@@ -65,6 +65,8 @@ void take_end(Lab& lab, Job& job, const JobRun& run, const ChildEnd& end,
 
 // The first run of each point; what disagrees is said, not hidden.
 void verify_points(Lab& lab, const StudyState& state);
+// Models at the batch sizes one rank ran, into profiles/; what fails is said.
+void profile_models(Lab& lab);
 // From the measured points; where those do not reach, from the hardware named.
 void predict_missing(Lab& lab);
 

@@ -62,6 +62,7 @@ SweepEnd sweep(StudyFolder& folder, const SweepOrder& order) {
   if (end == SweepEnd::finished) {
     verify_points(lab, read_study(folder.path()));
     predict_missing(lab);
+    profile_models(lab);
   } else {
     folder.append("stopped",
                   {{"why", end == SweepEnd::out_of_time ? "--max-minutes"

@@ -28,6 +28,11 @@ void expect_same(RunConfig config, int every) {
   EXPECT_EQ(captured.notes.at("steps_replayed"), 10);
   EXPECT_EQ(captured.notes.at("steps_one_by_one"), 2);
   EXPECT_LT(captured.losses.back(), captured.losses.front());
+  // Forward, backward and update apart where they are timed.
+  EXPECT_TRUE(eager.notes.at("launches_a_step").is_null());
+  const auto launches = captured.notes.at("launches_a_step").get<int>();
+  EXPECT_GE(launches, every == 1 ? 3 : 1);
+  EXPECT_GT(captured.notes.at("operations_a_step").get<int>(), launches);
 }
 
 TEST_F(CapturedStep, TrainsToTheSameBitsWhole) {
