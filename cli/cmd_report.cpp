@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep report STUDY|RUN...|PROFILE: what runs measured and what follows
-// from it, or layers against their floor, on the screen, as CSV, JSON, Markdown
-// or one HTML page.
+// lockstep report STUDY|RUN...|PROFILE|VALIDATION: what runs measured and what
+// follows from it, layers against their floor, or predictions against what was
+// measured, on the screen, as CSV, JSON, Markdown or one HTML page.
 #include <cstdio>
 #include <memory>
 
@@ -15,6 +15,7 @@
 #include "lockstep/report/page.h"
 #include "lockstep/report/run_report.h"
 #include "lockstep/report/study_document.h"
+#include "lockstep/report/validation_document.h"
 #include "lockstep/store/study_folder.h"
 
 namespace lockstep::cli {
@@ -34,12 +35,15 @@ void check(const Asked& asked) {
     throw Error(Fault::config, "report",
                 "needs a study, a run folder or a profile");
   const bool profile = is_profile(asked.runs[0]);
-  if (profile && asked.runs.size() > 1)
-    throw Error(Fault::config, asked.runs[1], "one profile at a time");
+  const bool validation = is_validation(asked.runs[0]);
+  if ((profile || validation) && asked.runs.size() > 1)
+    throw Error(Fault::config, asked.runs[1],
+                "one profile or validation at a time");
   if (!profile && asked.profile.any())
     throw Error(Fault::config, "report",
                 "--device and --recipe go with a profile");
-  if (profile && !asked.cluster.link.empty())
+  if ((profile && !asked.cluster.link.empty()) ||
+      (validation && asked.cluster.any()))
     throw Error(Fault::config, "--link", "goes with a study");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
@@ -75,10 +79,19 @@ std::optional<DevicesAsked> more_devices(const Asked& asked) {
   return std::nullopt;
 }
 
-int run_profile(const Asked& asked) {
+ProfileReport told_of(const Asked& asked) {
+  if (is_validation(asked.runs[0])) {
+    const StoredValidation v = read_validation(asked.runs[0]);
+    return {.table = v.scores, .words = v.words, .document = v.document};
+  }
   ProfileReportAsked how = asked.profile;
   how.hardware = asked.cluster.hardware;
-  const ProfileReport report = report_profile(asked.runs[0], how);
+  return report_profile(asked.runs[0], how);
+}
+
+// A profile or a validation: one table with words below it.
+int run_told(const Asked& asked) {
+  const ProfileReport report = told_of(asked);
   if (!asked.html.empty()) write_page(asked.html, report.document);
   if (asked.format == Format::json)
     std::printf("%s\n", report.document.dump(2).c_str());
@@ -94,7 +107,8 @@ int run_profile(const Asked& asked) {
 
 int run(const Asked& asked) {
   check(asked);
-  if (is_profile(asked.runs[0])) return run_profile(asked);
+  if (is_profile(asked.runs[0]) || is_validation(asked.runs[0]))
+    return run_told(asked);
   if (is_one_run(asked)) {
     std::fputs(to_text(read_run(asked.runs[0])).c_str(), stdout);
     return 0;
@@ -125,7 +139,8 @@ int run(const Asked& asked) {
 std::function<int()> report(Options& options) {
   auto asked = std::make_shared<Asked>();
   options.list("runs", asked->runs,
-               "study folders, run folders, or a profile (.json)");
+               "study folders, run folders, a profile (.json), or what predict "
+               "--validate wrote");
   options.value("--html", asked->html,
                 "write a page with figures to this file");
   options.value("--device", asked->profile.device,

@@ -47,7 +47,7 @@ foreach(name table_constants table_workloads)
 endforeach()
 # The page of a report: web/<file> is embedded::page_<name>.
 foreach(part html=report.html css=report.css figures=figures.js
-             seed_figures=seed_figures.js script=report.js)
+             seed_figures=seed_figures.js validation=validation.js script=report.js)
   string(REPLACE "=" ";" pair ${part})
   list(GET pair 0 name)
   list(GET pair 1 file)

@@ -396,6 +396,7 @@ const Figures = (() => {
   // Everything, by section.
   function all(doc, isDark, isNarrow) {
     dark = isDark, narrow = isNarrow;
+    if (doc.verb === "validation") return ValidationFigures.all(doc, { colour, soft, groups, uniq, rising, SYMBOLS, ink: dark ? "#c9ced4" : "#333", ground: dark ? "#12161b" : "#fff" });
     if (doc.verb === "floor") return [{ heading: "Measured against the floor", figures: [roofline(doc), floorBars(doc)].filter(Boolean) }];
     // Sizes of one model stand in their map, not each in a section.
     const mapped = (doc.sizes || []).length > 0;

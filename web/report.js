@@ -103,7 +103,10 @@
       ["overfitting", "Overfitting: training less validation accuracy at the end (gap; noise of the validation set beside it), and the epoch where validation loss turns; means over runs"],
       ["seed", "What the seed published, beside this study and the prediction for the seed's own GPUs"],
       ["seed_faults", "Faults of the seed: do not read its figures without them"],
-      ["claims", "What the seed claimed, and what was measured"]];
+      ["claims", "What the seed claimed, and what was measured"],
+      ["scores", "Each way of holding rows back, beside two simpler predictors; shares of one"],
+      ["by_link", "By class of link"], ["by_gpus", "By number of GPUs"],
+      ["epochs", "Epochs of calibrated systems: a model on a number of GPUs held back, seconds"]];
     const batch = doc.batch?.answer ? [["devices", "The best batch by goodput on more devices, predicted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
     for (const [key, caption] of batch) { doc["batch_" + key] = doc.batch[key] || []; parts.unshift(["batch_" + key, caption]); }
     const some = parts.filter(([key]) => doc[key] && doc[key].length);

@@ -37,8 +37,9 @@ void take(const Link& more, std::optional<Link>& into) {
 bool probe_group(Group& group, const ProbeAsked& asked, Hardware& out) {
   const std::unique_ptr<Device> device = open_device(asked.device);
   if (group.size() == 1) return true;
-  const Link link =
+  Link link =
       measured_link(probe_link(group, device->torch()), on_one_host(group));
+  if (device->torch().is_cpu()) link.contention = probe_contention(group);
   if (group.rank() != 0) return false;
   take(link, out.cluster.inside);
   out.cluster.devices_per_node =

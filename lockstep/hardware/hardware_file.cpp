@@ -95,6 +95,7 @@ Link read_link(const Json& json, const std::string& path, const Place& place) {
   o.take("ramp_bytes", link.ramp_bytes);
   o.take("spread", link.spread);
   o.take("max_ranks", link.max_ranks);
+  if (o.has("contention")) link.contention = o.number("contention");
   o.take("beyond", link.beyond);
   o.take("source", link.source);
   if (o.has("bus_bytes_per_s"))
@@ -173,12 +174,14 @@ Json to_json(const Link& link) {
                       {"bytes", std::move(bytes)},
                       {"seconds", std::move(seconds)}});
   }
-  return {{"name", link.name},           {"kind", word(link.kind)},
-          {"hop", word(link.hop)},       {"p2p", link.p2p},
-          {"latency_s", link.latency_s}, {"ramp_bytes", link.ramp_bytes},
-          {"spread", link.spread},       {"max_ranks", link.max_ranks},
-          {"beyond", link.beyond},       {"source", link.source},
-          {"curve", std::move(curves)}};
+  Json out = {{"name", link.name},           {"kind", word(link.kind)},
+              {"hop", word(link.hop)},       {"p2p", link.p2p},
+              {"latency_s", link.latency_s}, {"ramp_bytes", link.ramp_bytes},
+              {"spread", link.spread},       {"max_ranks", link.max_ranks},
+              {"beyond", link.beyond},       {"source", link.source},
+              {"curve", std::move(curves)}};
+  if (link.contention) out["contention"] = *link.contention;
+  return out;
 }
 
 }  // namespace

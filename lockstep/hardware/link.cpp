@@ -115,6 +115,8 @@ void tidy(Link& link) {
   check_sane(where, "ramp_bytes", link.ramp_bytes, {0, 1e12});
   check_sane(where, "spread", link.spread, {0, 3});
   check_sane(where, "max_ranks", link.max_ranks, {0, 1 << 20});
+  if (link.contention)
+    check_sane(where, "contention", *link.contention, {0, 1e3});
   if (link.curves.empty())
     throw Error(Fault::config, where, "has no measured curve",
                 "give at least one point: bytes and seconds of an all-reduce");

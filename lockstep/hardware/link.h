@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct Link {
   double ramp_bytes = 0;
   // One standard deviation of ln(time) between machines with this link.
   double spread = 0.25;
+  // Compute beside a message is slower by this share; ranks that carry their
+  // messages themselves hardly compute meanwhile. Unknown: not measured.
+  std::optional<double> contention = {};
   int max_ranks = 0;   // 0: any; a bridge joins two
   std::string beyond;  // link that carries more ranks than that
   std::vector<LinkCurve> curves = {};

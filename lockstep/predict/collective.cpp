@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "lockstep/core/error.h"
 #include "lockstep/predict/tuner.h"
@@ -174,6 +175,31 @@ CollectiveCost tree_cost(const Fabric& f, double bytes) {
           .algorithm = Algorithm::tree};
 }
 
+// A group that was measured with this very operation needs no algorithm.
+std::optional<CollectiveCost> measured_cost(const Link* link, CurveOp op,
+                                            int ranks, double bytes) {
+  if (!link) return std::nullopt;
+  for (const LinkCurve& curve : link->curves) {
+    if (curve.op != op || curve.ranks != ranks || curve.nodes != 1) continue;
+    const double latency = latency_of(*link, curve);
+    return CollectiveCost{
+        .latency_s = latency,
+        .transfer_s = std::max(0.0, seconds_at(curve, bytes) - latency),
+        .algorithm = Algorithm::ring};
+  }
+  return std::nullopt;
+}
+
+// The same of a whole collective; shares are sent as parts of a broadcast are.
+// All-reduces have their algorithms: links are measured with them.
+std::optional<CollectiveCost> measured_cost(const Fabric& f, Collective op,
+                                            double bytes) {
+  const CurveOp as = is_share(op) ? CurveOp::broadcast : curve_of(op);
+  if (f.nodes > 1 || as == CurveOp::all_reduce) return std::nullopt;
+  const double sent = is_share(op) ? bytes * (f.ranks - 1) / f.ranks : bytes;
+  return measured_cost(f.inside.link, as, f.ranks, sent);
+}
+
 CollectiveCost star_cost(const Fabric& f, Collective op, double bytes) {
   const double piece = is_share(op) || op == Collective::all_gather ||
                                op == Collective::reduce_scatter
@@ -181,6 +207,11 @@ CollectiveCost star_cost(const Fabric& f, Collective op, double bytes) {
                            : bytes;
   const int rounds = op == Collective::all_reduce ? 2 : 1;
   const double copies = rounds * (f.ranks - 1);
+  if (const auto one = measured_cost(f.nodes == 1 ? f.pair.link : nullptr,
+                                     CurveOp::broadcast, 2, piece))
+    return {.latency_s = copies * one->latency_s,
+            .transfer_s = copies * one->transfer_s,
+            .algorithm = Algorithm::star};
   const double transfer =
       f.between.link ? slowest_transfer_s(f, piece) : f.pair.transfer_s(piece);
   return {.latency_s = copies * f.pair.link->latency_s,
@@ -208,21 +239,13 @@ CollectiveCost choose(const Fabric& f, Collective op, double bytes,
                       Algorithm algorithm) {
   const bool reduces_all =
       op == Collective::all_reduce || op == Collective::barrier;
-  switch (algorithm) {
-    case Algorithm::star:
-      return star_cost(f, op, bytes);
-    case Algorithm::hierarchical:
-      return reduces_all ? hierarchical_cost(f, bytes)
-                         : ring_cost(f, op, bytes);
-    case Algorithm::tree:
-      return reduces_all ? tree_cost(f, bytes) : ring_cost(f, op, bytes);
-    case Algorithm::ring:
-      return ring_cost(f, op, bytes);
-    case Algorithm::automatic:
-      break;
-  }
+  if (algorithm == Algorithm::star) return star_cost(f, op, bytes);
+  if (const auto known = measured_cost(f, op, bytes)) return *known;
+  if (algorithm == Algorithm::hierarchical && reduces_all)
+    return hierarchical_cost(f, bytes);
+  if (algorithm == Algorithm::tree && reduces_all) return tree_cost(f, bytes);
   const CollectiveCost ring = ring_cost(f, op, bytes);
-  if (!reduces_all) return ring;
+  if (algorithm != Algorithm::automatic || !reduces_all) return ring;
   const CollectiveCost tree = tree_cost(f, bytes);
   return tree.seconds() < ring.seconds() ? tree : ring;
 }

@@ -61,7 +61,9 @@ Spread spread_of(const StepPlan& many, const StepPlan& single, const Spreads& s,
       a.link.latency *= std::exp(-side * s.link);
     });
     move([&](auto& a, double side) {
-      a.contention = std::max(0.0, a.contention + side * s.contention);
+      // A large one is known to a tenth of itself.
+      const double by = s.contention * std::max(1.0, a.contention);
+      a.contention = std::max(0.0, a.contention + side * by);
     });
     move([&](auto& a, double side) { a.jitter *= std::exp(side * s.jitter); });
     add(out.step, kModelSpread);

@@ -47,8 +47,12 @@ Losses losses_of(const Workload& work, const Prediction& p,
 
 }  // namespace
 
-Assumptions assumptions_of(const Workload& work) {
+Assumptions assumptions_of(const Workload& work, const Cluster& cluster,
+                           int ranks) {
   Assumptions a;
+  const std::optional<Link>& link =
+      cluster.nodes_of(ranks) > 1 ? cluster.between : cluster.inside;
+  if (link && link->contention) a.contention = *link->contention;
   if (work.profile.jitter > 0) a.jitter = work.profile.jitter;
   return a;
 }

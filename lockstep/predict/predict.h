@@ -42,8 +42,10 @@ Prediction predict(const Workload& work, const Cluster& cluster,
                    const Question& question, const Assumptions& assume = {},
                    const Workload* alone = nullptr);
 
-// The defaults of Assumptions, with what the profile knows (jitter).
-Assumptions assumptions_of(const Workload& work);
+// The defaults of Assumptions, with what the profile knows (jitter) and what
+// was measured of the link that so many ranks cross (contention).
+Assumptions assumptions_of(const Workload& work, const Cluster& cluster,
+                           int ranks);
 
 // What would change the verdict, found by asking again.
 struct Flip {

@@ -39,7 +39,7 @@ Prediction Predictor::operator()(
   q.software = software_for(q);
   const Workload& alone = workload(software_for(one));
   const Workload& work = workload(q.software);
-  Assumptions assume = assumptions_of(work);
+  Assumptions assume = assumptions_of(work, cluster_, q.ranks);
   change(assume);
   return predict(work, cluster_, q, assume, &alone);
 }
@@ -49,7 +49,8 @@ std::vector<Flip> Predictor::flips(const Prediction& p) {
   one.ranks = 1;
   const Workload& alone = workload(software_for(one));
   const Workload& work = workload(p.question.software);
-  return flips_of(work, cluster_, p, assumptions_of(work), &alone);
+  const Assumptions assume = assumptions_of(work, cluster_, p.question.ranks);
+  return flips_of(work, cluster_, p, assume, &alone);
 }
 
 }  // namespace lockstep

@@ -95,13 +95,20 @@ void add_messages(StepPlan& out, const Fabric& fabric, const Question& q,
   }
 }
 
-// Copies into and out of buckets, and casts of compressed gradients: each
-// reads and writes every gradient once.
+// What messages make a device read and write in its own memory, counted in
+// passes over a vector as long as the parameters.
 double copy_s(const Workload& work, const Cluster& cluster, const Question& q) {
-  const bool packed = q.wire != WireType::fp32 || q.compression < 1;
-  const int copies = q.software.bucket_copies + (packed ? 2 : 0);
   if (q.ranks == 1) return 0;
-  return copies * 2 * static_cast<double>(work.params.bytes()) /
+  // Copies into and out of buckets, and casts of compressed gradients.
+  const bool packed = q.wire != WireType::fp32 || q.compression < 1;
+  double passes = 2 * (q.software.bucket_copies + (packed ? 2 : 0));
+  // A mean is a sum of parameters that were divided first.
+  if (q.method == Method::local_sgd)
+    passes += 2.0 / static_cast<double>(q.strategy.local_steps);
+  // The root adds what each replica sent to its own gradients.
+  if (q.method == Method::data_parallel && q.strategy.collective == Route::star)
+    passes += 3.0 * (q.ranks - 1) * q.accumulate;
+  return passes * static_cast<double>(work.params.bytes()) /
          cluster.device.memory_bytes_per_s;
 }
 

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace embedded {
 extern const std::string_view page_html, page_css, page_figures,
-    page_seed_figures, page_script;
+    page_seed_figures, page_validation, page_script;
 }  // namespace embedded
 namespace {
 
@@ -109,6 +109,7 @@ std::string report_page(const Json& document, const std::string& plotly) {
                  {"nonce", ""},
                  {"figures", embedded::page_figures},
                  {"seed_figures", embedded::page_seed_figures},
+                 {"validation", embedded::page_validation},
                  {"script", embedded::page_script}});
 }
 
@@ -127,6 +128,7 @@ std::string live_page(const Json& document, const std::string& plotly_address,
                  {"nonce", mark},
                  {"figures", embedded::page_figures},
                  {"seed_figures", embedded::page_seed_figures},
+                 {"validation", embedded::page_validation},
                  {"script", embedded::page_script}});
 }
 

@@ -25,7 +25,8 @@ double SeedGpus::epoch_s(const std::string& model, std::int64_t ranks,
                 .emplace(model, workload_on(find_subject(model),
                                             cluster_.device, q.software))
                 .first;
-  return predict(known->second, cluster_, q, assumptions_of(known->second))
+  return predict(known->second, cluster_, q,
+                 assumptions_of(known->second, cluster_, q.ranks))
       .epoch_s;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "lockstep/comm/agree.h"
 #include "lockstep/core/clock.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/median.h"
@@ -30,6 +31,12 @@ constexpr int kCopies = 20;  // timed between two GPUs
 
 constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
 constexpr double kBytesEach = 128e6;  // sent for a point of a curve
+
+// Messages beside computation: the size of one, rounds, a product's side, and
+// the least share of a message that counts as hidden.
+constexpr std::int64_t kBeside_bytes = 16 << 20, kBesideSide = 256;
+constexpr int kBesideRounds = 9;
+constexpr double kLeastHidden = 0.01;
 
 // Seconds of one call, the median of as many as fit.
 double time_of(Device& device, const std::function<void()>& work) {
@@ -117,12 +124,28 @@ double transfer_s(Group& group, const Call& call, int count) {
     const TransferTimes t = group.times(handle);
     if (i >= 2) times.push_back(t.end_s - t.begin_s);
   }
-  // As int64 nanoseconds: exact, whatever the group adds up in.
-  at::Tensor told = at::zeros({1}, at::kLong);
-  if (group.rank() == 0)
-    told.fill_(static_cast<std::int64_t>(median(times) * 1e9));
-  group.run({.op = Collective::broadcast, .tensor = told});
-  return std::max(1e-9, static_cast<double>(told.item<std::int64_t>()) * 1e-9);
+  return std::max(1e-9, agree(group, median(times)));
+}
+
+// The call that a curve of `op` is measured with: `whole` is the vector.
+Call call_of(Collective op, const Group& group, const at::Tensor& whole) {
+  Call call{.op = op, .tensor = whole};
+  const std::int64_t numel = whole.numel(), ranks = group.size();
+  std::int64_t begin = 0;
+  for (int r = 0; r < group.rank(); ++r) begin += share_of(numel, ranks, r);
+  const at::Tensor share =
+      whole.narrow(0, begin, share_of(numel, ranks, group.rank()));
+  if (op == Collective::all_gather) call.input = share;
+  if (op == Collective::reduce_scatter) call.input = whole, call.tensor = share;
+  return call;
+}
+
+// Wall time of `work`, which all ranks begin together.
+double together_s(Group& group, const std::function<void()>& work) {
+  group.run({.op = Collective::barrier});
+  const double begin = now_s();
+  work();
+  return now_s() - begin;
 }
 
 }  // namespace
@@ -148,12 +171,43 @@ DeviceSpec probe_device(Device& device) {
   return out;
 }
 
+double probe_contention(Group& group) {
+  const Call call{.op = Collective::all_reduce,
+                  .tensor = at::zeros({kBeside_bytes / 4})};
+  const at::Tensor a = at::ones({kBesideSide, kBesideSide});
+  at::Tensor product = at::empty_like(a);
+  const auto send = [&] { group.run(call); };
+  const auto multiply = [&](std::int64_t times) {
+    for (std::int64_t i = 0; i < times; ++i) at::mm_out(product, a, a);
+  };
+  for (int i = 0; i < 2; ++i) send(), multiply(2);
+  const double once_s = together_s(group, [&] { multiply(10); }) / 10;
+  const std::int64_t times = agree(
+      group, static_cast<std::int64_t>(2 * together_s(group, send) / once_s));
+  std::vector<double> hidden;
+  for (int i = 0; i < kBesideRounds; ++i) {
+    const double alone_s = together_s(group, [&] { multiply(times + 1); });
+    const double sent_s = together_s(group, send);
+    const double both_s = together_s(group, [&] {
+      const TransferHandle handle = group.start(call);
+      multiply(times + 1);
+      group.wait(handle);
+    });
+    hidden.push_back((alone_s + sent_s - both_s) / sent_s);
+  }
+  const double share =
+      std::clamp(agree(group, median(hidden)), kLeastHidden, 1.0);
+  return 1 / share - 1;
+}
+
 std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
   std::vector<LinkCurve> out;
   for (const auto& [call, op] :
        {std::pair{Collective::all_reduce, CurveOp::all_reduce},
         {Collective::broadcast, CurveOp::broadcast},
-        {Collective::reduce, CurveOp::reduce}}) {
+        {Collective::reduce, CurveOp::reduce},
+        {Collective::all_gather, CurveOp::all_gather},
+        {Collective::reduce_scatter, CurveOp::reduce_scatter}}) {
     LinkCurve& curve = out.emplace_back();
     curve.ranks = group.size(), curve.op = op;
     for (double bytes = kFirst_bytes; bytes <= kLast_bytes; bytes *= 4) {
@@ -163,7 +217,7 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
       const int count =
           std::clamp(static_cast<int>(kBytesEach / bytes), kLeast, kMost / 5);
       curve.points.push_back(
-          {bytes, transfer_s(group, {.op = call, .tensor = tensor}, count)});
+          {bytes, transfer_s(group, call_of(call, group, tensor), count)});
     }
   }
   return out;

@@ -17,9 +17,15 @@ namespace lockstep {
 // and from the host, and the smallest operation. About two seconds.
 DeviceSpec probe_device(Device& device);
 
-// Collective. Time against size of all-reduce, broadcast and reduce on the
-// group's ranks, with tensors on `device`; the same on every rank.
+// Collective. Time against size of all-reduce, broadcast, reduce, all-gather
+// and reduce-scatter on the group's ranks, with tensors on `device`; the same
+// on every rank. Sizes are of the whole vector.
 std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device);
+
+// Collective. How much slower ranks of CPUs compute while a message is in
+// flight, as a share: a message of 16 MiB beside products that take twice its
+// time, against both by themselves. 0: all of it hides; 99: nothing does.
+double probe_contention(Group& group);
 
 // Those curves as a link of a hardware file.
 Link measured_link(std::vector<LinkCurve> curves, bool one_host);

@@ -67,6 +67,18 @@ TEST(HardwareFile, WhatIsWrittenIsReadBack) {
   }
 }
 
+TEST(HardwareFile, KeepsWhatWasMeasuredOfContention) {
+  const std::string line = "latency_s = 14e-6\n";
+  const Hardware h = parse_hardware_toml(
+      with_line(line, line + "contention = 0.25\n"), "h.toml");
+  ASSERT_TRUE(h.cluster.inside->contention);
+  EXPECT_EQ(*h.cluster.inside->contention, 0.25);
+  EXPECT_EQ(to_json(h)["inside"]["contention"], 0.25);
+  EXPECT_FALSE(to_json(h)["between"].contains("contention"));
+  EXPECT_THAT(fault_of(with_line(line, line + "contention = -1\n")),
+              HasSubstr("contention"));
+}
+
 TEST(HardwareFile, AnotherSchemaIsRefusedWithWhatToDo) {
   std::string hint;
   EXPECT_EQ(fault_of(with_line("schema = 1", "schema = 7"), &hint),

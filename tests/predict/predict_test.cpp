@@ -57,6 +57,27 @@ TEST(Predict, ExposedCommunicationIsTheMessageThatCannotHide) {
   EXPECT_NEAR(p.speedup, 8 * 30e-3 / (30e-3 + message), 1e-6);
 }
 
+// What the root of data_parallel adds up, and what local_sgd divides before it
+// sends, is read and written in the device's own memory.
+TEST(Predict, MessagesCostMemoryTimeToo) {
+  const Assumptions exact{.contention = 0, .jitter = 0};
+  const auto compute_s = [&](Method method, Route route, double rate) {
+    Cluster c = find_cluster("dgx-a100");
+    c.device.memory_bytes_per_s = rate;
+    Question q = ask(method, 4, 10);
+    q.strategy.collective = route;
+    return predict(one_layer(), c, q, exact).time.compute_s;
+  };
+  const auto passes = [&](Method method, Route route = Route::star) {
+    return (compute_s(method, route, 1e9) - compute_s(method, route, 2e9)) /
+           (100e6 / 2e9);
+  };
+  EXPECT_NEAR(passes(Method::data_parallel), 3 * 3, 1e-6);
+  EXPECT_NEAR(passes(Method::data_parallel, Route::ring), 0, 1e-6);
+  EXPECT_NEAR(passes(Method::local_sgd), 2.0 / 8, 1e-6);
+  EXPECT_NEAR(passes(Method::ddp), 0, 1e-6);
+}
+
 TEST(Predict, EpochsCountTheLastIncompleteStep) {
   Question q = ask(Method::ddp, 2, 32);
   q.epoch_samples = 100;  // two steps of 64

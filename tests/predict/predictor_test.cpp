@@ -70,6 +70,22 @@ TEST(Predictor, SpeedUpsAreOverTheFasterStepOfOneRank) {
   EXPECT_NEAR(p.speedup, 4 * one_s / p.time.step_s, 1e-9);
 }
 
+// Ranks without a spare core carry messages in the time they would compute.
+TEST(Predictor, NothingHidesOnALinkThatWasSeenToHideNothing) {
+  Cluster c = find_cluster("dgx-1v");
+  c.device.gpu = false;
+  const Subject subject = recipe({"model.kind=resnet18"});
+  Question q = of(Method::ddp, 2);
+  q.batch = 64;
+  const Prediction usual = Predictor(subject, c)(q);
+  c.inside->contention = 99;
+  const Prediction serial = Predictor(subject, c)(q);
+  EXPECT_LT(usual.time.exposed_comm_s, 0.7 * usual.time.comm_s);
+  EXPECT_NEAR(serial.time.exposed_comm_s, serial.time.comm_s,
+              0.02 * serial.time.comm_s);
+  EXPECT_GT(serial.time.step_s, usual.time.step_s);
+}
+
 TEST(Predictor, DataOnTheDeviceCostNoCopy) {
   Cluster h200;
   h200.device = find_device("H200");
