@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# reports.sh [OUT]: a page for each run or study in results/, into OUT
+# reports.sh [OUT]: a page for each run, study or validation in results/, into OUT
 # (build/reports). LOCKSTEP_BIN: the program, build/bin/lockstep.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -12,7 +12,8 @@ list=""
 for folder in results/*/; do
   name=$(basename "$folder")
   # Benches have no run folder.
-  if [ ! -e "$folder/record.json" ] && [ ! -e "$folder/ledger.jsonl" ] && [ ! -d "$folder/runs" ]; then
+  if [ ! -e "$folder/record.json" ] && [ ! -e "$folder/ledger.jsonl" ] && [ ! -d "$folder/runs" ] &&
+    [ ! -e "$folder/validation.json" ]; then
     echo "$name has no run or study: see $folder"
     continue
   fi

@@ -85,9 +85,11 @@ Table probe_table(const Hardware& measured, const DeviceSpec* device,
                       {.name = "ratio"},
                       {.name = "verdict"}}};
   add_device(t, measured.cluster.device, device);
-  if (measured.cluster.inside)
-    for (const LinkCurve& c : measured.cluster.inside->curves)
-      add_curve(t, c, link);
+  if (!measured.cluster.inside) return t;
+  for (const LinkCurve& c : measured.cluster.inside->curves)
+    add_curve(t, c, link);
+  if (const auto contention = measured.cluster.inside->contention)
+    add(t, "contention", *contention, "", 0, 0);
   return t;
 }
 

@@ -31,11 +31,14 @@ constexpr int kCopies = 20;  // timed between two GPUs
 
 constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
 constexpr double kBytesEach = 128e6;  // sent for a point of a curve
+constexpr double kPoint_s = 0.5;      // and so long at the most
+// From here on a larger message only takes longer: its bandwidth is known.
+constexpr double kSlow_s = 0.1;
 
 // Messages beside computation: the size of one, rounds, a product's side, and
 // the least share of a message that counts as hidden.
-constexpr std::int64_t kBeside_bytes = 16 << 20, kBesideSide = 256;
-constexpr int kBesideRounds = 9;
+constexpr std::int64_t kBeside_bytes = 8 << 20, kBesideSide = 256;
+constexpr int kBesideRounds = 7;
 constexpr double kLeastHidden = 0.01;
 
 // Seconds of one call, the median of as many as fit.
@@ -116,14 +119,19 @@ double copy_s(const DevicePair& pair, std::int64_t bytes) {
 }
 
 // Rank 0's view; it is what every rank is told.
-double transfer_s(Group& group, const Call& call, int count) {
-  std::vector<double> times;
-  for (int i = 0; i < count + 2; ++i) {
+double transfer_s(Group& group, const Call& call, int most) {
+  const auto once = [&] {
     const TransferHandle handle = group.start(call);
     group.wait(handle);
     const TransferTimes t = group.times(handle);
-    if (i >= 2) times.push_back(t.end_s - t.begin_s);
-  }
+    return t.end_s - t.begin_s;
+  };
+  once();
+  const double first_s = std::max(1e-9, agree(group, once()));
+  const int count =
+      static_cast<int>(std::clamp(kPoint_s / first_s, 3.0, double(most)));
+  std::vector<double> times;
+  for (int i = 0; i < count; ++i) times.push_back(once());
   return std::max(1e-9, agree(group, median(times)));
 }
 
@@ -218,6 +226,7 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
           std::clamp(static_cast<int>(kBytesEach / bytes), kLeast, kMost / 5);
       curve.points.push_back(
           {bytes, transfer_s(group, call_of(call, group, tensor), count)});
+      if (curve.points.back().seconds > kSlow_s) break;
     }
   }
   return out;

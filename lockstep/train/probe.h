@@ -23,7 +23,7 @@ DeviceSpec probe_device(Device& device);
 std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device);
 
 // Collective. How much slower ranks of CPUs compute while a message is in
-// flight, as a share: a message of 16 MiB beside products that take twice its
+// flight, as a share: a message of 8 MiB beside products that take twice its
 // time, against both by themselves. 0: all of it hides; 99: nothing does.
 double probe_contention(Group& group);
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two hosts joined by 1 Gbit/s, predicted and then measured. Here the link
+decides, whatever else this machine does: prices of messages show. The hosts are
+network namespaces; where the system forbids them, ctest counts this as skipped
+and the output says why."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from predicting import ended_well, predicted, profile, sentence, step_of, write_recipe
+from running import BIN, Folder
+
+TWO_HOSTS = pathlib.Path(__file__).resolve().parents[2] / "tools/two_hosts.sh"
+SKIPPED = 77  # SKIP_RETURN_CODE
+PARAMS = 2_000_000  # 8 MB: some 70 ms on the link
+ATTEMPTS = 2
+
+
+def on_two_hosts(*args):
+    return ended_well(subprocess.run([TWO_HOSTS, "1gbit", BIN, *map(str, args)], capture_output=True, text=True,
+                                     timeout=240, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+
+
+class OverASlowLink(unittest.TestCase):
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.__exit__)
+        self.path = self.folder.path
+        self.recipe = write_recipe(self.path, PARAMS)
+
+    def test_a_step_of_two_hosts_lies_in_its_interval(self):
+        machine = self.path / "machine.json"
+        on_two_hosts("probe", "--threads", 1, "--out", machine)
+        left, told, measured = ("ddp", "sharded", "local_sgd"), [], {}
+        for number in range(ATTEMPTS):
+            profiles = [profile(self.recipe, self.path / f"profile{number}.json")]
+            outside = []
+            for strategy in left:
+                run = self.path / f"{strategy}{number}"
+                on_two_hosts("train", self.recipe, "--set", f"strategy.kind={strategy}", "--out", run)
+                measured[strategy], said = step_of(run, strategy), predicted(profiles, machine, strategy)
+                if not said["lo90_s"] <= measured[strategy] <= said["hi90_s"]:
+                    outside.append(strategy)
+                    told.append(sentence(strategy, measured[strategy], said))
+            left = outside
+            if not left:
+                break
+        self.assertFalse(left, "; ".join(told))
+        # An average every eight steps instead of gradients in each: the prices are of different messages.
+        self.assertLess(measured["local_sgd"], 0.5 * measured["ddp"])
+
+
+def forbidden():
+    """Why no namespace can be made, or nothing."""
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--uts", "--mount", "ip", "link", "add",
+                           "va", "type", "veth", "peer", "name", "vb"], capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode else ""
+
+
+if __name__ == "__main__":
+    if why := forbidden():
+        print("not run: this system makes no network namespaces:", why)
+        sys.exit(SKIPPED)
+    unittest.main()
