@@ -10,12 +10,10 @@
 #include "cli/report_profile.h"
 #include "lockstep/config/study_recipe.h"
 #include "lockstep/core/error.h"
-#include "lockstep/core/file.h"
 #include "lockstep/report/markdown.h"
 #include "lockstep/report/page.h"
 #include "lockstep/report/run_report.h"
 #include "lockstep/report/study_document.h"
-#include "lockstep/report/validation_document.h"
 #include "lockstep/store/study_folder.h"
 
 namespace lockstep::cli {
@@ -35,15 +33,15 @@ void check(const Asked& asked) {
     throw Error(Fault::config, "report",
                 "needs a study, a run folder or a profile");
   const bool profile = is_profile(asked.runs[0]);
-  const bool validation = is_validation(asked.runs[0]);
-  if ((profile || validation) && asked.runs.size() > 1)
+  const bool told = is_told(asked.runs[0]);
+  if (told && asked.runs.size() > 1)
     throw Error(Fault::config, asked.runs[1],
                 "one profile or validation at a time");
   if (!profile && asked.profile.any())
     throw Error(Fault::config, "report",
                 "--device and --recipe go with a profile");
-  if ((profile && !asked.cluster.link.empty()) ||
-      (validation && asked.cluster.any()))
+  const ClusterAsked& on = asked.cluster;
+  if (told && (profile ? !on.link.empty() : on.any() || !asked.devices.empty()))
     throw Error(Fault::config, "--link", "goes with a study");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
@@ -59,9 +57,7 @@ bool is_one_run(const Asked& asked) {
 }
 
 void write_page(const std::string& file, const Json& document) {
-  // First, so that nothing is written when it is missing.
-  const std::string plotly = read_file(find_plotly(), Fault::config);
-  write_file(file, report_page(document, plotly));
+  write_report_page(file, document);
   std::fprintf(stderr, "# page: %s\n", file.c_str());
 }
 
@@ -79,19 +75,13 @@ std::optional<DevicesAsked> more_devices(const Asked& asked) {
   return std::nullopt;
 }
 
-ProfileReport told_of(const Asked& asked) {
-  if (is_validation(asked.runs[0])) {
-    const StoredValidation v = read_validation(asked.runs[0]);
-    return {.table = v.scores, .words = v.words, .document = v.document};
-  }
-  ProfileReportAsked how = asked.profile;
-  how.hardware = asked.cluster.hardware;
-  return report_profile(asked.runs[0], how);
-}
-
 // A profile or a validation: one table with words below it.
 int run_told(const Asked& asked) {
-  const ProfileReport report = told_of(asked);
+  ProfileReportAsked how = asked.profile;
+  how.hardware = asked.cluster.hardware;
+  const ProfileReport report = is_profile(asked.runs[0])
+                                   ? report_profile(asked.runs[0], how)
+                                   : report_validation(asked.runs[0]);
   if (!asked.html.empty()) write_page(asked.html, report.document);
   if (asked.format == Format::json)
     std::printf("%s\n", report.document.dump(2).c_str());
@@ -107,8 +97,7 @@ int run_told(const Asked& asked) {
 
 int run(const Asked& asked) {
   check(asked);
-  if (is_profile(asked.runs[0]) || is_validation(asked.runs[0]))
-    return run_told(asked);
+  if (is_told(asked.runs[0])) return run_told(asked);
   if (is_one_run(asked)) {
     std::fputs(to_text(read_run(asked.runs[0])).c_str(), stdout);
     return 0;

@@ -8,6 +8,7 @@
 #include "lockstep/hardware/presets.h"
 #include "lockstep/predict/subject.h"
 #include "lockstep/report/floor_report.h"
+#include "lockstep/report/validation_document.h"
 
 namespace lockstep::cli {
 namespace {
@@ -84,6 +85,17 @@ ProfileReport report_profile(const std::string& path,
   for (const Json& note : out.document["notes"])
     out.words += note.get<std::string>() + "\n";
   return out;
+}
+
+bool is_told(const std::string& path) {
+  return is_profile(path) || is_validation(path);
+}
+
+ProfileReport report_validation(const std::string& folder) {
+  const StoredValidation stored = read_validation(folder);
+  return {.table = stored.scores,
+          .words = stored.words,
+          .document = stored.document};
 }
 
 }  // namespace lockstep::cli

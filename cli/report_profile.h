@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep report PROFILE: each layer's measured time against its floor.
+// lockstep report PROFILE: each layer's measured time against its floor; and
+// of a validation, which is told in the same way.
 #pragma once
 
 #include <string>
@@ -27,5 +28,8 @@ struct ProfileReport {
 };
 ProfileReport report_profile(const std::string& path,
                              const ProfileReportAsked& asked);
+// The same of a folder that `predict --validate` wrote.
+ProfileReport report_validation(const std::string& folder);
+bool is_told(const std::string& path);  // as one of the two
 
 }  // namespace lockstep::cli

@@ -156,6 +156,7 @@ void validate(const Profile& p, const std::string& name) {
   check_order(p, name);
   check_times(p.step_s, n, name, "step_s");
   check_times({p.optimizer_s}, 1, name, "optimizer_s");
+  check_times({p.optimizer_alone_s.value_or(0)}, 1, name, "optimizer_alone_s");
   for (const double s : p.step_s) require(s > 0, name, "step_s: 0 s");
   check_bytes(p.buffer_bytes, name, "buffer_bytes");
   check_bytes(p.optimizer_bytes, name, "optimizer_bytes");
@@ -193,6 +194,8 @@ Profile profile_from_json(const Json& json, const std::string& name) {
     p.gradient_order.push_back(static_cast<std::size_t>(i));
   p.step_s = o.numbers("step_s");
   p.optimizer_s = o.number("optimizer_s");
+  if (o.has("optimizer_alone_s"))
+    p.optimizer_alone_s = o.number("optimizer_alone_s");
   o.take("buffer_bytes", p.buffer_bytes);
   o.take("optimizer_bytes", p.optimizer_bytes);
   o.take("input_bytes", p.input_bytes);
@@ -232,6 +235,7 @@ Json to_json(const Profile& p) {
               {"optimizer_bytes", p.optimizer_bytes},
               {"input_bytes", p.input_bytes},
               {"output_bytes", p.output_bytes}};
+  if (p.optimizer_alone_s) out["optimizer_alone_s"] = *p.optimizer_alone_s;
   if (!p.memory_bytes.empty()) out["memory_bytes"] = p.memory_bytes;
   out["gradient_order"] = p.gradient_order;
   out["params"] = std::move(params);

@@ -53,6 +53,8 @@ struct Profile {
   // Whole step with data already on the device, one for each batch size.
   std::vector<double> step_s;
   double optimizer_s = 0;
+  // Of one rank while the others of its machine rest; none: the same.
+  std::optional<double> optimizer_alone_s = {};
   // Samples a second that the host can load, decode and augment; 0: unknown.
   double input_samples_per_s = 0;
   double jitter = 0;  // standard deviation of a step over its mean

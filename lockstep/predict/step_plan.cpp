@@ -145,6 +145,10 @@ StepPlan plan_step(const Workload& work, const Cluster& cluster,
                .overhead_s = overhead_at(work, batch),
                .input_s = input_s(work, cluster, q)};
   if (q.method == Method::sharded) out.optimizer_s /= q.ranks;
+  // Device 0 alone updates.
+  if (q.method == Method::data_parallel && q.ranks > 1)
+    out.optimizer_s =
+        work.profile.optimizer_alone_s.value_or(work.optimizer_s());
   if (q.method == Method::local_sgd)
     out.sync_every = static_cast<double>(q.strategy.local_steps);
   const double replicas =

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lockstep/core/error.h"
+#include "lockstep/core/file.h"
 #include "lockstep/report/study_document.h"
 
 namespace lockstep {
@@ -111,6 +112,11 @@ std::string report_page(const Json& document, const std::string& plotly) {
                  {"seed_figures", embedded::page_seed_figures},
                  {"validation", embedded::page_validation},
                  {"script", embedded::page_script}});
+}
+
+void write_report_page(const fs::path& file, const Json& document) {
+  const std::string plotly = read_file(find_plotly(), Fault::config);
+  write_file(file, report_page(document, plotly));
 }
 
 std::string live_page(const Json& document, const std::string& plotly_address,

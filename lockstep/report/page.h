@@ -19,6 +19,9 @@ std::filesystem::path find_plotly();
 // The whole page, from a document of study_document().
 std::string report_page(const Json& document, const std::string& plotly);
 
+// The same into a file, which stays as it was where Plotly is missing.
+void write_report_page(const std::filesystem::path& file, const Json& document);
+
 // The page as a server gives it: Plotly by its own address, so that browsers
 // keep it, scripts allowed by `nonce` alone, and the data followed live.
 std::string live_page(const Json& document, const std::string& plotly_address,

@@ -32,6 +32,10 @@ constexpr int kCopies = 20;  // timed between two GPUs
 constexpr double kFirst_bytes = 1024, kLast_bytes = 64 << 20;
 constexpr double kBytesEach = 128e6;  // sent for a point of a curve
 constexpr double kPoint_s = 0.5;      // and so long at the most
+// A message that a core's cache holds was just written there; a larger one
+// comes from memory, so each of that size is sent from another place.
+constexpr double kCached_bytes = 1 << 20;
+constexpr std::int64_t kPool_bytes = 128 << 20;
 // From here on a larger message only takes longer: its bandwidth is known.
 constexpr double kSlow_s = 0.1;
 
@@ -119,9 +123,10 @@ double copy_s(const DevicePair& pair, std::int64_t bytes) {
 }
 
 // Rank 0's view; it is what every rank is told.
-double transfer_s(Group& group, const Call& call, int most) {
+double transfer_s(Group& group, const std::vector<Call>& calls, int most) {
+  std::size_t sent = 0;
   const auto once = [&] {
-    const TransferHandle handle = group.start(call);
+    const TransferHandle handle = group.start(calls[sent++ % calls.size()]);
     group.wait(handle);
     const TransferTimes t = group.times(handle);
     return t.end_s - t.begin_s;
@@ -146,6 +151,18 @@ Call call_of(Collective op, const Group& group, const at::Tensor& whole) {
   if (op == Collective::all_gather) call.input = share;
   if (op == Collective::reduce_scatter) call.input = whole, call.tensor = share;
   return call;
+}
+
+// So many places of the pool as a point of a curve sends from.
+std::vector<Call> calls_of(Collective op, const Group& group,
+                           const at::Tensor& pool, double bytes) {
+  const auto numel = static_cast<std::int64_t>(bytes / 4);
+  const std::int64_t places =
+      bytes > kCached_bytes ? pool.numel() / numel : std::int64_t{1};
+  std::vector<Call> out;
+  for (std::int64_t i = 0; i < places; ++i)
+    out.push_back(call_of(op, group, pool.narrow(0, i * numel, numel)));
+  return out;
 }
 
 // Wall time of `work`, which all ranks begin together.
@@ -210,6 +227,10 @@ double probe_contention(Group& group) {
 
 std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
   std::vector<LinkCurve> out;
+  const at::Tensor pool =
+      at::ones({kPool_bytes / 4},
+               at::TensorOptions().dtype(at::kFloat).device(device))
+          .zero_();
   for (const auto& [call, op] :
        {std::pair{Collective::all_reduce, CurveOp::all_reduce},
         {Collective::broadcast, CurveOp::broadcast},
@@ -219,13 +240,11 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
     LinkCurve& curve = out.emplace_back();
     curve.ranks = group.size(), curve.op = op;
     for (double bytes = kFirst_bytes; bytes <= kLast_bytes; bytes *= 4) {
-      const at::Tensor tensor =
-          at::zeros({static_cast<std::int64_t>(bytes / 4)},
-                    at::TensorOptions().dtype(at::kFloat).device(device));
       const int count =
           std::clamp(static_cast<int>(kBytesEach / bytes), kLeast, kMost / 5);
       curve.points.push_back(
-          {bytes, transfer_s(group, call_of(call, group, tensor), count)});
+          {bytes,
+           transfer_s(group, calls_of(call, group, pool, bytes), count)});
       if (curve.points.back().seconds > kSlow_s) break;
     }
   }

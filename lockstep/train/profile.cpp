@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -67,6 +68,13 @@ std::vector<std::int64_t> sizes_of(const RunConfig& recipe,
   return out;
 }
 
+// The others of this machine, if there are any.
+struct Beside {
+  int ranks = 1;
+  bool first = true;
+  std::function<void()> meet = [] {};  // all begin what follows together
+};
+
 // Everything that is measured, kept together.
 struct Stand {
   const RunConfig& config;
@@ -77,6 +85,7 @@ struct Stand {
   Optimizer& optimizer;
   Recorder& recorder;
   Strategy& strategy;
+  const Beside& beside;
 };
 
 std::vector<std::int64_t> first_samples(const Dataset& set, std::int64_t n) {
@@ -120,6 +129,7 @@ double loading_rate(const Stand& s, std::int64_t batch) {
 std::vector<StepSample> whole_steps(Stand& s, const Batch& batch,
                                     std::int64_t steps) {
   for (std::int64_t i = 0; i < kWarmUp + steps; ++i) {
+    s.beside.meet();
     s.recorder.begin_step(i, 0);
     s.strategy.step(
         {.passes = {batch}, .global_samples = batch.samples, .lr = 0},
@@ -180,6 +190,7 @@ void time_layers(Stand& s, const Batch& batch, std::int64_t passes,
                          s.device.time_source());
   std::vector<LayerTimes> taken;
   for (std::int64_t i = 0; i < 1 + passes; ++i) {
+    s.beside.meet();
     taken.push_back(clock.pass(
         [&] { return forward(s.model, batch.inputs, s.config.train); },
         [&](const at::Tensor& logits) {
@@ -202,6 +213,21 @@ void time_layers(Stand& s, const Batch& batch, std::int64_t passes,
   out.loss->forward_s.push_back(median(there));
   out.loss->backward_s.push_back(median(back));
   out.gradient_order = taken.back().gradient_order;
+}
+
+// The update of the first rank while the others wait for it.
+double update_alone_s(Stand& s, std::int64_t steps) {
+  std::vector<double> times = {0};
+  s.beside.meet();
+  for (std::int64_t i = 0; s.beside.first && i < 1 + steps; ++i) {
+    const double begin = now_s();
+    s.optimizer.step(0);
+    s.device.synchronize();
+    if (i == 0) times.clear();
+    times.push_back(now_s() - begin);
+  }
+  s.beside.meet();
+  return median(times);
 }
 
 double bytes_of(const std::vector<at::Tensor>& tensors) {
@@ -242,10 +268,8 @@ void measure_at(Stand& s, std::int64_t size, std::int64_t steps,
   time_layers(s, batch, std::max<std::int64_t>(3, steps / 3), layer_of, p);
 }
 
-}  // namespace
-
-Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
-                        Group& group) {
+Profile measure(const RunConfig& recipe, const ProfileOptions& options,
+                Group& group, const Beside& beside) {
   const std::vector<std::int64_t> sizes = sizes_of(recipe, options);
   const RunConfig asked = on_one_rank(recipe);
   const std::unique_ptr<Device> device = prepare_device(asked, group);
@@ -257,8 +281,8 @@ Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
   Recorder recorder(0, device->time_source(), {});
   const std::unique_ptr<Strategy> strategy =
       make_strategy({config, model, params, *device, group, recorder});
-  Stand stand{config, *device,   data,     model,
-              params, optimizer, recorder, *strategy};
+  Stand stand{config,    *device,  data,      model, params,
+              optimizer, recorder, *strategy, beside};
 
   const WorkPlan plan = plan_work(config.model);
   Profile p = describe(stand, plan);
@@ -270,9 +294,18 @@ Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
     p.params[i].layer = layer_of[i];
   for (const std::int64_t size : sizes)
     measure_at(stand, size, options.steps, layer_of, p);
+  if (beside.ranks > 1)
+    p.optimizer_alone_s = update_alone_s(stand, options.steps);
   p.input_samples_per_s = loading_rate(stand, sizes.back());
   validate(p, "the profile");
   return p;
+}
+
+}  // namespace
+
+Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
+                        Group& group) {
+  return measure(recipe, options, group, {});
 }
 
 Profile measure_profile_beside(RunConfig recipe, const ProfileOptions& options,
@@ -285,8 +318,12 @@ Profile measure_profile_beside(RunConfig recipe, const ProfileOptions& options,
                             .threads = static_cast<int>(recipe.train.threads)};
   run_ranks(ranks, threads, [&](Group& group) {
     Profile& mine = out[static_cast<std::size_t>(group.rank())];
+    const Beside beside{
+        .ranks = ranks, .first = group.rank() == 0, .meet = [&group] {
+          group.run({.op = Collective::barrier});
+        }};
     run_ranks(1, threads, [&](Group& alone) {
-      mine = measure_profile(recipe, options, alone);
+      mine = measure(recipe, options, alone, beside);
     });
   });
   return out.front();

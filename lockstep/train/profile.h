@@ -24,7 +24,8 @@ Profile measure_profile(const RunConfig& recipe, const ProfileOptions& options,
 
 // The same on so many ranks of this machine at once, each alone with its data:
 // what sharing the machine costs is in it, what sending costs is not. They
-// share the cores out evenly where the recipe does not say.
+// begin each step together, as ranks that wait for each other do, and share the
+// cores out evenly where the recipe does not say.
 Profile measure_profile_beside(RunConfig recipe, const ProfileOptions& options,
                                int ranks);
 
