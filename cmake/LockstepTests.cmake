@@ -64,6 +64,11 @@ if(LOCKSTEP_TRAIN AND MPI_CXX_FOUND)
   lockstep_reuse_torch_pch(comm_mpi_program)
 endif()
 
+# What silent_test.py loads before the program.
+if(LOCKSTEP_TRAIN)
+  add_library(run_silent_disk MODULE ${PROJECT_SOURCE_DIR}/tests/run/silent/disk.cpp)
+endif()
+
 # Tests of the CUDA half fail where there is no GPU: `make test-gpu` builds and
 # runs them where there is.
 if(TARGET lockstep_cuda)
@@ -93,11 +98,18 @@ foreach(folder IN LISTS outside)
     if(name MATCHES "^(mpi|predict_link)_test$" AND (LOCKSTEP_SANITIZE OR NOT MPI_CXX_FOUND))
       continue()
     endif()
+    # A sanitizer wants to be the first library that is loaded.
+    if(name STREQUAL silent_test AND LOCKSTEP_SANITIZE)
+      continue()
+    endif()
     add_test(NAME ${folder}/${name} COMMAND ${Python3_EXECUTABLE} ${script} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(
       ${folder}/${name}
       PROPERTIES ENVIRONMENT
                  "LOCKSTEP_BIN=$<TARGET_FILE:lockstep_cli>;LOCKSTEP_BUILD=${PROJECT_BINARY_DIR};LOCKSTEP_MPIRUN=${MPIEXEC_EXECUTABLE};PYTHONDONTWRITEBYTECODE=1")
+    if(name STREQUAL silent_test)
+      set_property(TEST run/silent_test APPEND PROPERTY ENVIRONMENT LOCKSTEP_SILENT_DISK=$<TARGET_FILE:run_silent_disk>)
+    endif()
     if(folder STREQUAL run)
       lockstep_label(${folder}/${name} ${folder} lockstep_cli 2)
       set_tests_properties(${folder}/${name} PROPERTIES SKIP_RETURN_CODE 77)

@@ -6,16 +6,12 @@ import signal
 import unittest
 
 from running import (Folder, epoch_results, lockstep, losses, record, rows,
-                     start, wait_for_steps)
+                     sets, start, wait_for_steps)
 
 # Decides often and from little, so that a small run has decisions to look at.
 ADAPTIVE = ["batch.mode=adaptive", "batch.noise_every=2",
             "batch.decide_every=8", "batch.max_global=96", "batch.min_gain=0",
             "optim.kind=sgd", "optim.lr=0.02", "train.epochs=8"]
-
-
-def sets(*settings):
-    return [word for s in settings for word in ("--set", s)]
 
 
 def decisions(run):

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from running import Folder, epoch_results, lockstep, losses, record
+from running import Folder, epoch_results, lockstep, losses, record, sets
 
 # Full batches of 12 and a last one of 4; momentum to put back.
 SGD = ["optim.kind=sgd", "optim.lr=0.05", "optim.momentum=0.9"]
@@ -13,10 +13,6 @@ QUICK = ["model.kind=quick", "model.whiten=true", "data.kind=cifar10",
          "data.crop_pad_px=2", "data.crop_fill=reflect", "train.epochs=2",
          "data.mean=0.5", "data.std=0.25",
          "train.eval_mirror=true", "train.eval_shift_px=1", *SGD]
-
-
-def sets(*settings):
-    return [word for s in settings for word in ("--set", s)]
 
 
 class Rehearse(unittest.TestCase):

@@ -59,9 +59,14 @@ def lockstep(*args, env=None, timeout=240, **options):
         env={**os.environ, **(env or {})}, **options)
 
 
-def start(*args):
+def start(*args, env=None, stderr=subprocess.DEVNULL):
     return subprocess.Popen([BIN, *map(str, args)], stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL)
+                            stderr=stderr, env={**os.environ, **(env or {})})
+
+
+def sets(*settings):
+    """--set for each section.field=value."""
+    return [word for s in settings for word in ("--set", s)]
 
 
 def rows(run, name):
