@@ -28,12 +28,12 @@ class GoingOn(unittest.TestCase):
             self.assertEqual(more.returncode, 0, more.stderr)
             self.assertEqual(losses(cut), losses(whole))
 
-    def test_each_hook_and_optimiser_goes_on_to_the_bit(self):
-        for hook, optims in (("bf16", ["adam"]), ("topk", ["sgd", "adam"]),
-                             ("powersgd", ["sgd", "adam"])):
-            for optim in optims:
-                with self.subTest(hook=hook, optim=optim):
-                    self.check(strategy__hook=hook, optim__kind=optim)
+    # Every strategy, hook and optimiser: tests/train/going_on_test.cpp.
+    def test_hooks_go_on_to_the_bit(self):
+        for hook, optim in (("bf16", "adam"), ("topk", "adam"),
+                            ("powersgd", "sgd")):
+            with self.subTest(hook=hook, optim=optim):
+                self.check(strategy__hook=hook, optim__kind=optim)
 
     def test_data_parallel_goes_on_to_the_bit(self):
         self.check(strategy__kind="data_parallel")

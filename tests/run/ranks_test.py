@@ -214,7 +214,7 @@ class GoingOn(unittest.TestCase):
             self.assertEqual(epoch_results(cut), epoch_results(whole))
 
     def test_another_number_of_ranks_keeps_the_global_batch(self):
-        for strategy in ("ddp", "sharded", "local_sgd"):
+        for strategy in ("data_parallel", "ddp", "sharded", "local_sgd"):
             with self.subTest(strategy=strategy), Folder() as folder:
                 run, whole = folder.path / "run", folder.path / "whole"
                 settings = [*TWO, "--set", f"strategy.kind={strategy}"]

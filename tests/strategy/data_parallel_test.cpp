@@ -33,26 +33,15 @@ Scene replicas(ModelKind model, int ranks) {
 // Sums of fp32 in another order: a few units in the last place a step.
 constexpr double kOrderOfSums = 2e-6;
 
-TEST(DataParallel, EndsWhereOneRankWithTheWholeBatchEnds) {
-  for (const OptimKind optim : {OptimKind::sgd, OptimKind::adam})
-    for (const ModelKind model : {ModelKind::variable, ModelKind::gpt}) {
-      Scene scene = replicas(model, 1);
-      scene.config.optim.kind = optim;
-      if (optim != OptimKind::sgd) scene.config.optim.momentum = 0;
-      // The last batch is smaller than the number of replicas.
+TEST(DataParallel, ALastBatchSmallerThanTheReplicasGivesItsMean) {
+  for (const ModelKind model : {ModelKind::variable, ModelKind::gpt})
+    for (const Route route : {Route::star, Route::ring}) {
+      Scene scene = replicas(model, 3);
+      scene.config.strategy.collective = route;
       scene.steps = 3, scene.batch = 5, scene.last_batch = 2;
-      const Ended whole = one_rank(scene);
-      for (const Route route : {Route::star, Route::ring})
-        for (const int ranks : {1, 2, 3, 4}) {
-          scene.ranks = ranks;
-          scene.config.strategy.collective = route;
-          const std::vector<Ended> ended = train(scene);
-          const double off =
-              largest_difference(ended.front().values, whole.values);
-          EXPECT_LE(off, ranks == 1 ? 0 : kOrderOfSums) << ranks;
-          // sync() brings the replicas up to device 0.
-          EXPECT_TRUE(at::equal(ended.front().values, ended.back().values));
-        }
+      EXPECT_LT(largest_difference(train(scene).front().values,
+                                   one_rank(scene).values),
+                kOrderOfSums);
     }
 }
 
@@ -79,23 +68,13 @@ TEST(DataParallel, RunningStatisticsAreThoseOfDeviceZero) {
   Scene scene = replicas(ModelKind::resnet18, 3);
   scene.steps = 1;
   const Ended parts = train(scene).front();
-  scene.change_model = [](Model& model) {
+  scene.change_model = [](Model& model, int) {
     model.forward = [inner = model.forward](const at::Tensor& x) {
       // Two of six samples count, and there are six logits' worth of loss.
       return inner(x.narrow(0, 0, 2)).repeat({3, 1});
     };
   };
   EXPECT_LT(largest_difference(parts.buffers, one_rank(scene).buffers), 1e-6);
-}
-
-TEST(DataParallel, WithSynchronisedBatchNormEqualsTheWholeBatch) {
-  Scene scene = replicas(ModelKind::resnet18, 2);
-  scene.steps = 1, scene.batch = 5;
-  scene.config.strategy.sync_batchnorm = true;
-  const Ended parts = train(scene).front(), whole = one_rank(scene);
-  // BatchNorms amplify the order of sums.
-  EXPECT_LT(largest_difference(parts.values, whole.values), 1e-3);
-  EXPECT_LT(largest_difference(parts.buffers, whole.buffers), 1e-3);
 }
 
 TEST(DataParallel, SendsExactlyWhatItPlanned) {
@@ -141,15 +120,6 @@ TEST(DataParallel, RanksOfSeveralProcessesAreRefused) {
     EXPECT_EQ(e.fault(), Fault::config);
     EXPECT_NE(std::string(e.what()).find("one process"), std::string::npos);
   }
-}
-
-TEST(DataParallel, ALostReplicaIsAnErrorNotAHang) {
-  Scene scene = replicas(ModelKind::variable, 3);
-  scene.before_step = [](Group& group, std::int64_t step) {
-    if (group.rank() == 1 && step == 1)
-      throw Error(Fault::device, "rank 1", "out of paper");
-  };
-  EXPECT_THROW(train(scene), Error);
 }
 
 }  // namespace

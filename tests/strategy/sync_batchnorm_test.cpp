@@ -104,12 +104,14 @@ TEST(SyncBatchNorm, WithoutItOursIsTorchsToTheBit) {
   EXPECT_TRUE(at::equal(ours->running_var, torchs->running_var));
 }
 
-// ddp with whole models. Two samples leave a rank without any, whose word the
-// others wait for all the same. One step: BatchNorms amplify the order of sums.
-TEST(SyncBatchNorm, DdpEndsWhereOneRankWithTheWholeBatchEnds) {
+// Whole models. Two samples leave a rank without any, whose word the others
+// wait for all the same. One step: BatchNorms amplify the order of sums.
+class SyncedWay : public ::testing::TestWithParam<testing::Way> {};
+
+TEST_P(SyncedWay, EndsWhereOneRankWithTheWholeBatchEnds) {
   for (const ModelKind model : {ModelKind::resnet18, ModelKind::mobilenet_v2})
     for (const std::int64_t batch : {7, 2}) {
-      Scene scene{.config = small_config(model, StrategyKind::ddp),
+      Scene scene{.config = small_config(model, GetParam()),
                   .ranks = 3,
                   .steps = 1,
                   .batch = batch};
@@ -128,6 +130,19 @@ TEST(SyncBatchNorm, DdpEndsWhereOneRankWithTheWholeBatchEnds) {
           << model_name(model) << " " << batch;
     }
 }
+
+// Ranks of local_sgd train alone: there the setting is refused.
+std::vector<testing::Way> synced_ways() {
+  std::vector<testing::Way> out;
+  for (const testing::Way& way : testing::kWays)
+    if (way.kind != StrategyKind::local_sgd) out.push_back(way);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(SyncBatchNorm, SyncedWay,
+                         ::testing::ValuesIn(synced_ways()),
+                         [](const auto& way) {
+                           return std::string(way.param.name);
+                         });
 
 // Statistics mix with gradients in backward: each kind keeps its order.
 TEST(SyncBatchNorm, DdpSendsExactlyWhatItPlanned) {

@@ -70,13 +70,35 @@ inline Batch samples(const ModelConfig& model, std::int64_t count) {
   }
 }
 
+// Every way to keep several ranks in lockstep. local_sgd averages after each
+// step here, so that all of them send in every step.
+struct Way {
+  const char* name;
+  StrategyKind kind;
+  Route route = Route::star;
+};
+inline constexpr Way kWays[] = {
+    {"data_parallel_star", StrategyKind::data_parallel, Route::star},
+    {"data_parallel_ring", StrategyKind::data_parallel, Route::ring},
+    {"ddp", StrategyKind::ddp},
+    {"sharded", StrategyKind::sharded},
+    {"local_sgd", StrategyKind::local_sgd}};
+
+inline RunConfig small_config(ModelKind model, const Way& way,
+                              OptimKind optim = OptimKind::sgd) {
+  RunConfig config = small_config(model, way.kind, optim);
+  config.strategy.collective = way.route;
+  config.strategy.local_steps = 1;
+  return config;
+}
+
 struct Scene {
   RunConfig config;
   int ranks = 1;
   std::int64_t steps = 2, batch = 6;
   std::int64_t last_batch = 0;  // of the last step; 0: as the others
-  std::function<void(Model&)> change_model = {};
-  std::function<void(Group&, std::int64_t step)> before_step = {};
+  std::function<void(Model&, int rank)> change_model = {};
+  std::function<void(Group&, Strategy&, std::int64_t step)> before_step = {};
   double deadline_s = 30;
 };
 
@@ -135,7 +157,7 @@ inline Model draw_model(const Scene& scene, int rank) {
   // Threads share torch's generator: masks would not be the same twice.
   for (const auto& m : model.module->modules())
     if (m->as<torch::nn::Dropout>()) m->eval();
-  if (scene.change_model) scene.change_model(model);
+  if (scene.change_model) scene.change_model(model, rank);
   return model;
 }
 
@@ -150,33 +172,47 @@ inline std::vector<Batch> batches_of(const Scene& scene) {
   return out;
 }
 
-inline Ended train_rank(const Scene& scene, const std::vector<Batch>& batches,
-                        Group& group) {
-  const auto device = open_device("cpu");
-  Model model = draw_model(scene, group.rank());
-  FlatParams params(*model.module);
-  Optimizer optimizer(scene.config.optim, params, *device);
-  Recorder recorder(group.rank(), device->time_source(), {});
-  const auto strategy =
-      make_strategy({scene.config, model, params, *device, group, recorder});
-  strategy->share_out(optimizer);
-  strategy->start();
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    const auto step = static_cast<std::int64_t>(i);
-    if (scene.before_step) scene.before_step(group, step);
-    recorder.begin_step(step, 0);
-    strategy->step({.passes = passes_of(scene, batches[i], group.rank()),
-                    .global_samples = batches[i].samples,
+// One rank under way, with all that its strategy works with.
+struct Trainee {
+  Trainee(const Scene& scene_, Group& group_)
+      : scene(scene_), group(group_), model(draw_model(scene, group.rank())) {
+    strategy->share_out(optimizer);
+  }
+
+  void step(std::int64_t number, const Batch& all) {
+    if (scene.before_step) scene.before_step(group, *strategy, number);
+    recorder.begin_step(number, 0);
+    strategy->step({.passes = passes_of(scene, all, group.rank()),
+                    .global_samples = all.samples,
                     .lr = scene.config.optim.lr,
-                    .step = step,
-                    .last = i + 1 == batches.size()},
+                    .step = number,
+                    .last = number + 1 == scene.steps},
                    optimizer);
     recorder.end_step(1);
   }
-  strategy->sync();
-  const auto samples = recorder.collect(std::vector<double>(batches.size()));
-  return {params.values().clone(), buffers_of(*model.module), samples.steps,
-          samples.messages, strategy->plan()};
+
+  const Scene& scene;
+  Group& group;
+  std::unique_ptr<Device> device = open_device("cpu");
+  Model model;
+  FlatParams params{*model.module};
+  Optimizer optimizer{scene.config.optim, params, *device};
+  Recorder recorder{group.rank(), device->time_source(), {}};
+  std::unique_ptr<Strategy> strategy =
+      make_strategy({scene.config, model, params, *device, group, recorder});
+};
+
+inline Ended train_rank(const Scene& scene, const std::vector<Batch>& batches,
+                        Group& group) {
+  Trainee rank(scene, group);
+  rank.strategy->start();
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    rank.step(static_cast<std::int64_t>(i), batches[i]);
+  rank.strategy->sync();
+  const auto samples =
+      rank.recorder.collect(std::vector<double>(batches.size()));
+  return {rank.params.values().clone(), buffers_of(*rank.model.module),
+          samples.steps, samples.messages, rank.strategy->plan()};
 }
 
 // What every rank ended with. A rank that is left behind keeps what it uses.
