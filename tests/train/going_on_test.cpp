@@ -30,6 +30,7 @@ RunConfig config_of(const Combination& c) {
   config.strategy.local_start = c.config.local_start;
   config.strategy.hook = c.hook;
   config.strategy.topk_share = 0.05;
+  config.batch.global = 6;
   config.comm.ranks = c.config.kind == StrategyKind::single ? 1 : 2;
   config.optim.weight_decay = 0.01;
   config.optim.momentum = keeps_square(c.optim) ? 0 : 0.9;
