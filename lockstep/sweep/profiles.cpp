@@ -37,7 +37,7 @@ std::map<std::string, Wanted> wanted_of(const std::vector<Job>& jobs) {
       continue;
     Wanted& wanted = out[model_name(config.model)];
     if (wanted.job == nullptr) wanted.job = &job;
-    wanted.batches.insert(global_batch_of(config));
+    wanted.batches.insert(global_batch(config));
   }
   std::erase_if(out, [](const auto& e) { return e.second.batches.size() < 2; });
   return out;
