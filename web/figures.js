@@ -380,17 +380,18 @@ const Figures = (() => {
   function layerTimes(doc, model) {
     const found = (doc.layer_times || []).find((t) => t.model === model);
     if (!found) return null;
-    const most = (l) => Math.max(...l.sample_s), order = found.layers.slice().sort((a, b) => most(b) - most(a)), shown = order.slice(0, 7), rest = order.slice(7);
+    const most = (l) => Math.max(...l.sample_s), order = found.layers.slice().sort((a, b) => most(b) - most(a));
+    const shown = order.slice(0, 7).filter((l) => most(l) > 0.01 * most(order[0])), rest = order.slice(shown.length);
     if (rest.length) shown.push({ layer: `${rest.length} further`, sample_s: found.batches.map((_, i) => rest.reduce((sum, l) => sum + l.sample_s[i], 0)) });
     const said = (doc.layer_sentences || []).filter((t) => t.startsWith(`${model} `));
     return { title: "Time of a sample by layer", wide: true,
-      caption: `Profiled on one device, forward and backward; dashed: where epoch time stops falling. ${said.join(" ")}`,
+      caption: `Profiled on one device, forward and backward${found.bend_batch ? "; dashed: where epoch time stops falling" : ""}. ${said.join(" ")}`,
       alt: `What a sample costs in ${found.layers.length} layers over the batch. ${said[0] || ""}`,
-      traces: shown.map((l, i) => ({ type: "scatter", mode: "lines+markers", name: l.layer, x: found.batches, y: l.sample_s.map((v) => 1e6 * v),
+      traces: shown.map((l, i) => ({ type: "scatter", mode: "lines+markers", name: l.layer, x: found.batches, y: l.sample_s.map((v) => (v > 0 ? 1e6 * v : null)),
         line: { color: colour(i), width: 2 }, marker: { symbol: SYMBOLS[i], size: 7 }, hovertemplate: `batch %{x}: %{y:.3g} µs<extra>${l.layer}</extra>` })),
       layout: { xaxis: { type: "log", title: { text: "batch (samples)" }, tickmode: "array", tickvals: ticks(found.batches, 10), ticktext: ticks(found.batches, 10).map(String) },
-        yaxis: { type: "log", title: { text: "time of a sample (µs)" }, tickformat: "~g" },
-        shapes: [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: found.bend_batch, x1: found.bend_batch, line: { width: 1, dash: "dash", color: dark ? "#a3afbc" : "#55606b" } }] } };
+        yaxis: { type: "log", title: { text: "time of a sample (µs)" }, ...decades(shown.flatMap((l) => l.sample_s).filter((v) => v > 0)) },
+        shapes: found.bend_batch ? [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: found.bend_batch, x1: found.bend_batch, line: { width: 1, dash: "dash", color: dark ? "#a3afbc" : "#55606b" } }] : [] } };
   }
 
   // Everything, by section.

@@ -37,15 +37,17 @@ LayerTimes times_of(const Profile& p) {
   for (const ProfileLayer& l : p.layers) add(l.name, l.type, scaled(l));
   if (p.loss) add("loss", "", scaled(*p.loss));
   add("update", "", [&](std::size_t) { return p.optimizer_s; });
+  // Layers that were fitted to the step leave nothing but rounding.
   add("between layers", "", [&](std::size_t b) {
-    return std::max(0.0, p.step_s[b] - out.whole_s(b) * double(p.batches[b]));
+    const double rest = p.step_s[b] - out.whole_s(b) * double(p.batches[b]);
+    return rest > 1e-9 * p.step_s[b] ? rest : 0.0;
   });
   return out;
 }
 
 // Where one device's epoch time stops falling, as the study fitted it.
-std::size_t bend_of(const Study& study, const LayerTimes& times) {
-  std::size_t best = times.batches.size() - 1;
+void find_bend(LayerTimes& times, const Study& study) {
+  times.bend = times.batches.size() - 1;
   for (const SaturationRow& row : saturations_of(study)) {
     if (row.model != times.model || row.ranks != 1 ||
         row.origin != Origin::measured || !std::isfinite(row.at.per_rank))
@@ -54,10 +56,10 @@ std::size_t bend_of(const Study& study, const LayerTimes& times) {
       return std::abs(std::log(double(times.batches[i]) / row.at.per_rank));
     };
     for (std::size_t i = 1; i < times.batches.size(); ++i)
-      if (far(i) < far(best)) best = i;
-    return best;
+      if (far(i) < far(times.bend)) times.bend = i;
+    times.bend_fitted = true;
+    return;
   }
-  return best;
 }
 
 std::string layers_that_dip(const LayerTimes& times, std::int64_t batch,
@@ -123,7 +125,7 @@ LayerFindings layer_findings_of(const Study& study) {
   for (const std::string& path : study.paths)
     for (const fs::path& file : profiles_in(path)) try {
         LayerTimes times = times_of(load_profile(file));
-        times.bend = bend_of(study, times);
+        find_bend(times, study);
         add_dips(out.dips, study, times);
         out.times.push_back(std::move(times));
       } catch (const Error& e) {

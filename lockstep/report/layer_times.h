@@ -24,6 +24,7 @@ struct LayerTimes {
   // "between layers": what a whole step takes beyond them.
   std::vector<LayerSample> layers = {};
   std::size_t bend = 0;  // the batch nearest the fitted saturation, else last
+  bool bend_fitted = false;
 
   double whole_s(std::size_t batch) const;  // a sample in all layers
 };

@@ -122,7 +122,8 @@ Json to_json(const LayerFindings& findings) {
     out.push_back({{"model", t.model},
                    {"device", t.device},
                    {"batches", t.batches},
-                   {"bend_batch", t.batches[t.bend]},
+                   {"bend_batch",
+                    t.bend_fitted ? Json(t.batches[t.bend]) : Json(nullptr)},
                    {"layers", std::move(layers)}});
   }
   return out;

@@ -97,6 +97,23 @@ class Sweep(unittest.TestCase):
         self.assertLessEqual(len(of(self.study, "started")) - count, 8 - len(before))
         self.assertEqual(table.stdout.count(",measured,"), 4)
 
+    def test_a_study_that_asks_for_it_ends_with_profiles_and_its_report_tells_the_layers(self):
+        self.recipe.write_text(STUDY.replace("title", "profile = true\ntitle") + GRID)
+        done = lockstep("sweep", self.recipe, "--out", self.study)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(of(self.study, "warned"), [e for e in of(self.study, "warned") if "profile" not in e["text"]])
+        [file] = (self.study / "profiles").glob("*.json")
+        self.assertEqual(json.loads(file.read_text())["batches"], [12, 24])
+        # What is there is not measured again.
+        before = file.stat().st_mtime_ns
+        self.finish()
+        self.assertEqual(file.stat().st_mtime_ns, before)
+        document = json.loads(lockstep("report", self.study, "--json").stdout)
+        layers = document["layer_times"][0]
+        self.assertEqual(layers["batches"], [12, 24])
+        self.assertEqual([x["layer"] for x in layers["layers"]][-2:], ["update", "between layers"])
+        self.assertIn("one device: from 12 to 24", document["layer_sentences"][0])
+
     def test_a_training_that_was_cut_off_goes_on_from_its_checkpoint(self):
         self.recipe.write_text(STUDY.replace("title", 'measure = "train"\ntitle') + """
 [store]
