@@ -33,19 +33,7 @@ namespace {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index)
-      : index_(static_cast<c10::DeviceIndex>(index)),
-        clock_(index),
-        pool_(at::cuda::graph_pool_handle()) {
-    // Ours for as long as the device: recordings come and go, and LibTorch
-    // refuses a pool that the last one gave back. Its allocator must be there.
-    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
-    c10::cuda::CUDACachingAllocator::createOrIncrefPool(index_, pool_);
-  }
-  ~CudaDevice() override {
-    c10::cuda::CUDACachingAllocator::releasePool(index_, pool_);
-  }
-  CudaDevice(const CudaDevice&) = delete;
-  CudaDevice& operator=(const CudaDevice&) = delete;
+      : index_(static_cast<c10::DeviceIndex>(index)), clock_(index) {}
 
   c10::Device torch() const override { return {c10::kCUDA, index_}; }
 
@@ -105,14 +93,18 @@ class CudaDevice final : public Device {
 
   std::vector<std::unique_ptr<Captured>> capture(
       const std::function<void(const Cut&)>& work) override {
-    return capture_graphs(work, pool_, index_);
+    GraphPool pool = pool_.lock();
+    if (!pool)
+      pool_ = pool = std::make_shared<const at::cuda::MempoolId_t>(
+          at::cuda::graph_pool_handle());
+    return capture_graphs(work, pool, index_);
   }
   std::string cannot_capture() const override { return {}; }
 
  private:
   c10::DeviceIndex index_;
   EventClock clock_;
-  at::cuda::MempoolId_t pool_;
+  std::weak_ptr<const at::cuda::MempoolId_t> pool_;
   GpuUpdates updates_;
 };
 

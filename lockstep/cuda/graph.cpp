@@ -6,6 +6,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
 
+#include <utility>
+
 #include "lockstep/core/error.h"
 #include "lockstep/cuda/cuda_check.h"
 
@@ -23,8 +25,10 @@ struct TorchGraph final : at::cuda::CUDAGraph {
 
 class Graph final : public Captured {
  public:
+  explicit Graph(GraphPool shared) : pool(std::move(shared)) {}
   void replay() override { graph.replay(); }
   std::int64_t operations() const override { return operation_count; }
+  GraphPool pool;
   TorchGraph graph;
   std::int64_t operation_count = 0;
 };
@@ -37,13 +41,13 @@ class Silent final : public c10::WarningHandler {
 
 class Recording {
  public:
-  Recording(at::cuda::MempoolId_t pool, c10::DeviceIndex device)
-      : pool_(pool), device_(device) {}
+  Recording(GraphPool pool, c10::DeviceIndex device)
+      : pool_(std::move(pool)), device_(device) {}
 
   void begin() {
-    parts_.push_back(std::make_unique<Graph>());
+    parts_.push_back(std::make_unique<Graph>(pool_));
     // Relaxed: a part may end in the thread that runs backward.
-    parts_.back()->graph.capture_begin(pool_, cudaStreamCaptureModeRelaxed);
+    parts_.back()->graph.capture_begin(*pool_, cudaStreamCaptureModeRelaxed);
   }
   bool cut() {
     if (!finish_part()) return false;
@@ -70,7 +74,7 @@ class Recording {
     } catch (const std::exception&) {
       // Expected: the recording is broken.
       try {
-        c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
+        c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, *pool_);
       } catch (const std::exception&) {
         // It had not begun, or had ended before what broke.
       }
@@ -103,7 +107,7 @@ class Recording {
     return nodes;
   }
 
-  at::cuda::MempoolId_t pool_;
+  GraphPool pool_;
   c10::DeviceIndex device_;
   std::vector<std::unique_ptr<Graph>> parts_;
 };
@@ -118,8 +122,8 @@ std::string first_line(const std::exception& e) {
 }  // namespace
 
 std::vector<std::unique_ptr<Captured>> capture_graphs(
-    const std::function<void(const Device::Cut&)>& work,
-    at::cuda::MempoolId_t pool, c10::DeviceIndex device) {
+    const std::function<void(const Device::Cut&)>& work, const GraphPool& pool,
+    c10::DeviceIndex device) {
   cuda_check(cudaDeviceSynchronize(), "synchronize");
   Recording recording(pool, device);
   try {

@@ -13,10 +13,14 @@
 
 namespace lockstep {
 
+// Memory that recordings share for as long as one of them is there. LibTorch
+// refuses a pool that the last of its graphs gave back.
+using GraphPool = std::shared_ptr<const at::cuda::MempoolId_t>;
+
 // Records `work` on the current stream, which is not the default one. Its
 // memory comes from `pool` and stays there.
 std::vector<std::unique_ptr<Captured>> capture_graphs(
-    const std::function<void(const Device::Cut&)>& work,
-    at::cuda::MempoolId_t pool, c10::DeviceIndex device);
+    const std::function<void(const Device::Cut&)>& work, const GraphPool& pool,
+    c10::DeviceIndex device);
 
 }  // namespace lockstep
