@@ -69,7 +69,7 @@ class Mpi(unittest.TestCase):
         if lockstep("data", "check", "digits").returncode == 0:
             return []
         made = folder.path / "digits"
-        self.assertEqual(lockstep("data", "make", "digits", made).returncode, 0)
+        self.assertEqual(lockstep("data", "make", "digits", made, "--samples", 200).returncode, 0)
         return [f"data.path={made}"]
 
     def test_a_number_of_ranks_that_contradicts_the_launcher_is_refused(self):
