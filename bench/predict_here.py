@@ -21,18 +21,30 @@ import tempfile
 
 from record import ROOT, new_record, write_record
 
-# Recipe, samples of one rank, settings. Synthetic samples: loading is no part of it.
+# Samples of one rank, and the optimiser of the model's recipe.
 MODELS = {
-    "linear": ("linear", 10, []),
-    "conv1d": ("conv1d", 4, []),
-    "resnet18": ("resnet18_cifar10", 4, ["train.device=cpu", "train.precision=fp32", "train.channels_last=false",
-                                         "data.flip=false", "data.crop_pad_px=0", "data.workers=0"]),
+    "linear": (10, 'kind = "adam"\nlr = 0.0001'),
+    "conv1d": (4, 'kind = "adam"\nlr = 0.0003'),
+    "resnet18": (4, 'kind = "sgd"\nlr = 0.1\nmomentum = 0.9\nnesterov = true'),
 }
-ALWAYS = ["data.kind=synthetic", "data.synthetic_samples=512", "train.threads=1", "train.eval_every=0",
-          "store.checkpoint=false"]
+# Synthetic samples: loading is no part of it.
+RECIPE = """[model]
+kind = "{model}"
+[data]
+kind = "synthetic"
+synthetic_samples = 512
+[batch]
+per_rank = {batch}
+[train]
+threads = 1
+eval_every = 0
+[optim]
+{optim}
+[store]
+checkpoint = false
+"""
 STRATEGIES = ("ddp", "sharded", "local_sgd", "data_parallel")
 CYCLE = 8  # local_sgd averages every so many steps (strategy.local_steps)
-WARM_UP = CYCLE
 VERDICTS = (("scales", 0.8), ("fades", 1.05 / 2))  # efficiency at which each begins
 
 
@@ -51,12 +63,13 @@ def start(args, group, verb, *arguments):
     return done.stdout
 
 
-def recipe_of(model):
-    recipe, batch, settings = MODELS[model]
-    out = [ROOT / f"recipes/{recipe}.toml"]
-    for setting in (*ALWAYS, *settings, f"batch.per_rank={batch}"):
-        out += ["--set", setting]
-    return out
+def batch_of(model):
+    return MODELS[model][0]
+
+
+def write_recipe(folder, model):
+    batch, optim = MODELS[model]
+    (folder / f"{model}.toml").write_text(RECIPE.format(model=model, batch=batch, optim=optim))
 
 
 def groups_of(strategy):
@@ -71,28 +84,43 @@ def probe(args, folder):
 
 
 def profile(args, folder, model):
-    batch = MODELS[model][1]
-    for name, ranks in (("alone", 1), ("beside", 2)):
-        start(args, "threads", "profile", *recipe_of(model), "--batches", f"{batch // 2},{batch}", "--steps",
-              args.steps, "--ranks", ranks, "--out", folder / f"{model}_{name}.json")
+    """Alone, and beside another that sends nothing; of three in turn the middle one by its step."""
+    batch = batch_of(model)
+    made = {"alone": [], "beside": []}
+    for number in range(3):
+        for name, ranks in (("alone", 1), ("beside", 2)):
+            out = folder / f"{model}_{name}_{number}.json"
+            start(args, "threads", "profile", folder / f"{model}.toml", "--batches", f"{batch // 2},{batch}", "--steps",
+                  args.steps, "--ranks", ranks, "--out", out)
+            made[name].append((json.loads(out.read_text())["step_s"][-1], out))
+    for name, files in made.items():
+        sorted(files)[1][1].rename(folder / f"{model}_{name}.json")
+        for _, out in files:
+            out.unlink(missing_ok=True)
 
 
 def asked(args, folder, model, name, group, *more):
     told = start(args, "threads", "predict", folder / f"{model}_{name}.json", "--hardware",
-                 folder / f"machine_{group}.json", "--batch", MODELS[model][1], *more, "--json")
+                 folder / f"machine_{group}.json", "--batch", batch_of(model), *more, "--json")
     return json.loads(told)["rows"][0]
+
+
+def steps_of(args, group, strategy):
+    """Warm-up and steps that count. Over the slow link the messages decide, and a few are enough."""
+    return (2, args.steps // 2) if group == "link" and strategy != "local_sgd" else (CYCLE, args.steps)
 
 
 def measure(args, folder, model, group, strategy):
     """Seconds of a step of rank 0; of local_sgd the mean over a cycle."""
+    warm_up, count = steps_of(args, group, strategy)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         run = pathlib.Path(temporary) / "run"
         one = strategy == "single"
         ranks = [] if group in ("mpi", "link") else ["--ranks", 1 if one else 2]
-        start(args, group, "train", *recipe_of(model), "--set", f"strategy.kind={strategy}", "--set",
-              f"train.steps={WARM_UP + args.steps}", *ranks, "--out", run)
+        start(args, group, "train", folder / f"{model}.toml", "--set", f"strategy.kind={strategy}", "--set",
+              f"train.steps={warm_up + count}", *ranks, "--out", run)
         with open(run / "steps.csv", newline="") as file:
-            steps = [float(row["step_s"]) for row in csv.DictReader(file) if row["rank"] == "0"][WARM_UP:]
+            steps = [float(row["step_s"]) for row in csv.DictReader(file) if row["rank"] == "0"][warm_up:]
     if strategy != "local_sgd":
         return statistics.median(steps)
     return statistics.mean(statistics.median(steps[place::CYCLE]) for place in range(CYCLE))
@@ -111,7 +139,7 @@ def row_of(args, folder, point, alone_s, steps_s):
     predicted = asked(args, folder, model, "beside", group, "--strategy", strategy, "--ranks", 2)
     one_s = asked(args, folder, model, "alone", group, "--ranks", 1)["step_s"]
     measured_s = statistics.median(steps_s)
-    return {"model": model, "group": group, "strategy": strategy, "batch": MODELS[model][1],
+    return {"model": model, "group": group, "strategy": strategy, "batch": batch_of(model),
             "predicted_s": predicted["step_s"], "lo90_s": predicted["lo90_s"], "hi90_s": predicted["hi90_s"],
             "measured_s": measured_s, "samples_s": steps_s,
             "error": predicted["step_s"] / measured_s - 1,
@@ -142,8 +170,8 @@ def summary(rows):
 def markdown(record):
     s = record["summary"]
     lines = ["# Two ranks of this machine, predicted from one", "",
-             f"{record['host']['processor']}, {record['host']['cores']} cores, one a rank; "
-             f"{record['lockstep']}; {record['date'][:10]}. The link is {record['rate']} between two network "
+             f"{record['host']['processor']}, {record['host']['cores']} cores, one a rank; lockstep "
+             f"{record['versions']['lockstep']}, LibTorch {record['versions']['libtorch']}; {record['date'][:10]}. The link is {record['rate']} between two network "
              "namespaces. A step is the median of a run's, of the runs the median; for local_sgd the mean of a cycle of "
              f"{CYCLE} steps. Made by", "", f"    {record['command']}", "",
              f"{s['points']} points: mean error {100 * s['mean_error']:.1f} %, largest {100 * s['largest_error']:.1f} %, "
@@ -186,13 +214,14 @@ def parse():
 
 def main():
     args = parse()
-    version = start(args, "threads", "version").splitlines()[0]
-    record = new_record("predict_here", rate=args.rate, lockstep=version)
+    parts = json.loads(start(args, "threads", "version", "--json"))["rows"]
+    record = new_record("predict_here", rate=args.rate, versions={row["part"]: row["version"] for row in parts})
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.out or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         probe(args, folder)
         for model in MODELS:
+            write_recipe(folder, model)
             profile(args, folder, model)
         taken = measure_all(args, folder)
         for point in points():

@@ -295,7 +295,8 @@ Profile measure(const RunConfig& recipe, const ProfileOptions& options,
   for (const std::int64_t size : sizes)
     measure_at(stand, size, options.steps, layer_of, p);
   if (beside.ranks > 1)
-    p.optimizer_alone_s = update_alone_s(stand, options.steps);
+    p.optimizer_alone_s =
+        std::min(p.optimizer_s, update_alone_s(stand, options.steps));
   p.input_samples_per_s = loading_rate(stand, sizes.back());
   validate(p, "the profile");
   return p;

@@ -61,8 +61,8 @@ TEST(Predict, ExposedCommunicationIsTheMessageThatCannotHide) {
 // sends, is read and written in the device's own memory.
 TEST(Predict, MessagesCostMemoryTimeToo) {
   const Assumptions exact{.contention = 0, .jitter = 0};
+  Cluster c = find_cluster("dgx-a100");
   const auto compute_s = [&](Method method, Route route, double rate) {
-    Cluster c = find_cluster("dgx-a100");
     c.device.memory_bytes_per_s = rate;
     Question q = ask(method, 4, 10);
     q.strategy.collective = route;
@@ -76,6 +76,27 @@ TEST(Predict, MessagesCostMemoryTimeToo) {
   EXPECT_NEAR(passes(Method::data_parallel, Route::ring), 0, 1e-6);
   EXPECT_NEAR(passes(Method::local_sgd), 2.0 / 8, 1e-6);
   EXPECT_NEAR(passes(Method::ddp), 0, 1e-6);
+  // A CPU's copy reads what it overwrites; what is changed in place is read
+  // anyway.
+  c.device.gpu = false;
+  EXPECT_NEAR(passes(Method::data_parallel), 2 * 3, 1e-6);
+}
+
+// Ranks that share a memory update faster one at a time.
+TEST(Predict, DataParallelUpdatesOnDeviceZeroAlone) {
+  Workload w = one_layer();
+  w.profile.optimizer_s = 8e-3;
+  const auto compute_s = [&](Method method) {
+    return predict(w, find_cluster("dgx-a100"), ask(method, 2, 10),
+                   {.contention = 0, .jitter = 0})
+        .time.compute_s;
+  };
+  const double ddp = compute_s(Method::ddp);
+  const double same = compute_s(Method::data_parallel);
+  w.profile.optimizer_alone_s = 5e-3;
+  EXPECT_NEAR(compute_s(Method::data_parallel), same - 3e-3, 1e-9);
+  EXPECT_EQ(compute_s(Method::ddp), ddp);
+  EXPECT_NEAR(compute_s(Method::sharded), ddp - 4e-3, 1e-9);
 }
 
 TEST(Predict, EpochsCountTheLastIncompleteStep) {
