@@ -382,7 +382,7 @@ const Figures = (() => {
     if (!found) return null;
     const most = (l) => Math.max(...l.sample_s), order = found.layers.slice().sort((a, b) => most(b) - most(a));
     const shown = order.slice(0, 7).filter((l) => most(l) > 0.01 * most(order[0])), rest = order.slice(shown.length);
-    if (rest.length) shown.push({ layer: `${rest.length} further`, sample_s: found.batches.map((_, i) => rest.reduce((sum, l) => sum + l.sample_s[i], 0)) });
+    if (rest.some((l) => most(l) > 0)) shown.push({ layer: `${rest.length} further`, sample_s: found.batches.map((_, i) => rest.reduce((sum, l) => sum + l.sample_s[i], 0)) });
     const said = (doc.layer_sentences || []).filter((t) => t.startsWith(`${model} `));
     return { title: "Time of a sample by layer", wide: true,
       caption: `Profiled on one device, forward and backward${found.bend_batch ? "; dashed: where epoch time stops falling" : ""}. ${said.join(" ")}`,

@@ -119,6 +119,22 @@ def made_study(path, models=("linear",), ranks=(1, 2, 4), batches=(8, 16, 32, 64
     return path
 
 
+def made_profile(path, model="linear", batches=(8, 32, 128)):
+    """Two layers: one costs 10 ms whatever the batch, one 0.25 ms a sample; 1 ms of update."""
+    fixed, growing = [0.004] * len(batches), [1e-4 * b for b in batches]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(
+        {"kind": "lockstep profile", "schema": 1, "model": model, "device": "made device", "software": "made", "precision": "fp32",
+         "batches": batches, "step_s": [0.011 + 2.5e-4 * b for b in batches], "optimizer_s": 0.001, "jitter": 0.01,
+         "input_samples_per_s": 0, "buffer_bytes": 0, "optimizer_bytes": 0, "input_bytes": 4, "output_bytes": 4,
+         "gradient_order": [1, 0], "params": [{"name": "a.weight", "numel": 4, "layer": 0}, {"name": "b.weight", "numel": 4, "layer": 1}],
+         "layers": [{"name": "a", "type": "Linear", "activation_bytes": 4, "output_bytes": 4, "forward_s": fixed,
+                     "backward_s": [1.5 * s for s in fixed]},
+                    {"name": "b", "type": "Linear", "activation_bytes": 4, "output_bytes": 4, "forward_s": growing,
+                     "backward_s": [1.5 * s for s in growing]}]}))
+    return path
+
+
 # Parameters and FLOPs, with the speed-up on two devices (measured) and on four (predicted).
 SIZES = (("variable 100k/2M", 100_000, 2_000_000, 1.3, 1.2), ("variable 1M/2M", 1_000_000, 2_000_000, 0.8, 0.5),
          ("variable 100k/20M", 100_000, 20_000_000, 1.9, 3.6), ("variable 1M/20M", 1_000_000, 20_000_000, 1.7, 2.0))

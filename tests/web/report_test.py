@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from chrome import Chrome  # noqa: E402
-from made_runs import made_run, made_size_study, made_study  # noqa: E402
+from made_runs import made_profile, made_run, made_size_study, made_study  # noqa: E402
 from program import ROOT, lockstep  # noqa: E402
 
 # Where to leave pictures for people to look at.
@@ -32,6 +32,7 @@ class Page(unittest.TestCase):
                            batches=(8, 16, 32, 64, 128), seeds=(1, 2), steps=60)
         made_run(study / "runs" / "emulated", model="linear", ranks=8, per_rank=32, emulated=True,
                  step_s=0.02, steps=60)
+        made_profile(study / "profiles/linear.json")
         cls.page, cls.document = page_of(cls.at, study)
         cls.chrome = Chrome(timeout_s=240)
 
@@ -131,6 +132,23 @@ class Page(unittest.TestCase):
         wanted = {(t["ranks"], t["speedup"]) for s in self.document["scaling"] for t in s["steps"]}
         self.assertTrue(drawn)
         self.assertLessEqual(drawn, wanted)
+
+    def test_layers_over_the_batch_are_those_of_the_json(self):
+        self.open()
+        [drawn] = self.chrome.evaluate(
+            "[...document.querySelectorAll('.plot')].filter(p => /^What a sample costs in/.test(p.getAttribute('aria-label')))"
+            ".map(p => p.data.map(t => [t.name, t.x, t.y]))")
+        [layers] = self.document["layer_times"]
+        wanted = {x["layer"]: x["sample_s"] for x in layers["layers"]}
+        # Nothing lies between these layers, and nothing is not drawn.
+        self.assertEqual([name for name, _, _ in drawn], ["a", "b", "update"])
+        for name, x, y in drawn:
+            self.assertEqual(x, [8, 32, 128])
+            for a, b in zip(y, wanted[name]):
+                self.assertAlmostEqual(a / (1e6 * b), 1)
+        # The bend at 40 samples is the study's; the profile has 32.
+        self.assertIn("linear on made device, one device: from 8 to 32 a sample's time falls from 1.63 ms to 594 us (a 90.9 %, update 9.09 %)",
+                      self.document["layer_sentences"][0])
 
     def test_every_axis_has_its_unit_and_every_figure_words(self):
         self.open()
