@@ -27,12 +27,13 @@ MODELS = {
     "conv1d": (4, 'kind = "adam"\nlr = 0.0003'),
     "resnet18": (4, 'kind = "sgd"\nlr = 0.1\nmomentum = 0.9\nnesterov = true'),
 }
-# Synthetic samples: loading is no part of it.
+# Synthetic samples: loading is no part of it. Enough for a run: local_sgd also averages where an epoch ends.
 RECIPE = """[model]
 kind = "{model}"
 [data]
 kind = "synthetic"
-synthetic_samples = 512
+synthetic_samples = {samples}
+split = "all"
 [batch]
 per_rank = {batch}
 [train]
@@ -67,9 +68,10 @@ def batch_of(model):
     return MODELS[model][0]
 
 
-def write_recipe(folder, model):
+def write_recipe(args, folder, model):
     batch, optim = MODELS[model]
-    (folder / f"{model}.toml").write_text(RECIPE.format(model=model, batch=batch, optim=optim))
+    samples = 2 * batch * (CYCLE + args.steps)
+    (folder / f"{model}.toml").write_text(RECIPE.format(model=model, batch=batch, optim=optim, samples=samples))
 
 
 def groups_of(strategy):
@@ -221,7 +223,7 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         probe(args, folder)
         for model in MODELS:
-            write_recipe(folder, model)
+            write_recipe(args, folder, model)
             profile(args, folder, model)
         taken = measure_all(args, folder)
         for point in points():
