@@ -28,7 +28,8 @@ const Figures = (() => {
       if (s >= f) return `${(s / f).toPrecision(3)} ${u}`;
     return `${s.toPrecision(3)} s`;
   }
-  const bytes = (b) => (b >= 1e6 ? `${(b / 1e6).toPrecision(3)} MB` : `${(b / 1e3).toPrecision(3)} kB`);
+  const bytes = (b) => (b >= 1e9 ? `${(b / 1e9).toPrecision(3)} GB` : b >= 1e6 ? `${(b / 1e6).toPrecision(3)} MB`
+    : b >= 1e3 ? `${(b / 1e3).toPrecision(3)} kB` : `${Math.round(b)} B`);
 
   const nameOf = (p) => [p.strategy === "single" ? "" : p.strategy, p.arm].filter(Boolean).join(", ");
   function lineName(p) {
@@ -417,5 +418,5 @@ const Figures = (() => {
     for (const s of sections) s.figures = s.figures.filter(Boolean);
     return sections.filter((s) => s.figures.length);
   }
-  return { all, seconds, add: (make) => more.push(make) };
+  return { all, bytes, seconds, add: (make) => more.push(make) };
 })();

@@ -82,12 +82,21 @@
   }
 
   const shown = (v) => (v === null || v === undefined ? "" : typeof v === "number" && !Number.isInteger(v) ? Number(v.toPrecision(5)).toString() : String(v));
+  // A field's name says its unit; people read the one that fits.
+  function told(name, v) {
+    if (typeof v !== "number") return shown(v);
+    if (/bytes/.test(name) && !/_per_/.test(name)) return Figures.bytes(v);
+    if (v === 0 || (Number.isInteger(v) && Math.abs(v) < 1e5)) return shown(v);
+    if (/flops_per_s$/.test(name)) return `${(v / 1e12).toPrecision(3)} TFLOP/s`;
+    if (/bytes_per_s$/.test(name)) return `${(v / 1e9).toPrecision(3)} GB/s`;
+    return /(^seconds|_s$)/.test(name) && !/_per_s$/.test(name) && v > 0 ? Figures.seconds(v) : shown(v);
+  }
   function table(rows, caption) {
     const names = Object.keys(rows[0]).filter((n) => rows.some((r) => r[n] !== null && r[n] !== ""));
-    const cell = (v) => make("td", { className: typeof v === "string" ? (v.length > 40 ? "long" : "text") : "" }, shown(v));
+    const cell = (n, v) => make("td", { className: typeof v === "string" ? (v.length > 40 ? "long" : "text") : "" }, told(n, v));
     return make("div", { className: "scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col", className: typeof rows[0][n] === "string" ? "text" : "" }, n)))),
-      make("tbody", {}, ...rows.slice(0, 60).map((r) => make("tr", {}, ...names.map((n) => cell(r[n])))))));
+      make("tbody", {}, ...rows.slice(0, 60).map((r) => make("tr", {}, ...names.map((n) => cell(n, r[n])))))));
   }
   function findings() {
     const parts = [["sizes", "Which sizes scale: speed-up over one device by parameter bytes and FLOPs of a sample's forward pass"],
@@ -96,7 +105,7 @@
       ["layers", "What a sample costs in each layer at the smallest batch, at the bend (where epoch time stops falling) and at the largest, and its share of what falls"],
       ["batch_reasons", "Why a larger batch is faster on one device: seconds of a sample in compute, copies and an idle device; FLOPs a byte by the plan, FLOP/s reached; launches of a step and the operations they hold, where a record counted them"],
       ["payloads", "What a step sends, payload by payload, on rank 0: messages, bytes, bytes over its busiest link, seconds"],
-      ["byte_lines", "Epoch time against the bytes an epoch sends over a link: the rate its slope reads (95 % interval), the share of the slope that one device has too, which sends nothing, and what is left for communication; exposed messages timed directly beside it"],
+      ["byte_lines", "Epoch time against the bytes an epoch sends over a link: the rate its slope reads (95 % interval), the share of the slope that one device has too, which sends nothing, and what is left for communication; beside it exposed messages, timed"],
       ["batch_lines", "Epoch time against 1/batch: offset and slope (seconds, 95 % interval)"],
       ["laws", "Laws of scaling, fitted; 95 % intervals"],
       ["saturation", "Where a larger batch on a device stops helping (samples a device; 95 % intervals)"],
