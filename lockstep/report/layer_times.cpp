@@ -79,7 +79,7 @@ std::string layers_that_dip(const LayerTimes& times, std::int64_t batch,
   return out;
 }
 
-// Its interval must not reach the lower neighbour.
+// Intervals must not touch; without them nothing is a dip.
 void add_dips(std::vector<Dip>& out, const Study& study,
               const LayerTimes& times) {
   const ClaimPoints one = points_where(study, [&](const StudyPoint& p) {
@@ -92,9 +92,10 @@ void add_dips(std::vector<Dip>& out, const Study& study,
   for (std::size_t i = 1; i + 1 < one.size(); ++i) {
     const StudyPoint *a = one[i - 1], *b = one[i], *c = one[i + 1];
     const double least = std::min(sample(a), sample(c));
-    if (sample(b) > least * (1 - kDip) ||
-        b->step.high / double(b->global_batch) >= least)
-      continue;
+    const double high = b->step.high / double(b->global_batch),
+                 low = std::min(a->step.low / double(a->global_batch),
+                                c->step.low / double(c->global_batch));
+    if (sample(b) > least * (1 - kDip) || !(high < low)) continue;
     const double saved = least - sample(b);
     out.push_back({.model = times.model,
                    .batch = b->global_batch,

@@ -124,6 +124,14 @@ TEST_F(LayerTimesTest, ADipNoLayerShowsSaysThat) {
       << layer_sentences(found).back();
 }
 
+TEST_F(LayerTimesTest, WhatIntervalsDoNotTellApartIsNoDip) {
+  Study unsure = study(4e-6);
+  for (StudyPoint& p : unsure.points) p.step.high *= 1.5;
+  EXPECT_TRUE(layer_findings_of(unsure).dips.empty());
+  for (StudyPoint& p : unsure.points) p.step.low = p.step.high = std::nan("");
+  EXPECT_TRUE(layer_findings_of(unsure).dips.empty());
+}
+
 TEST_F(LayerTimesTest, AProfileThatCannotBeReadIsNamed) {
   std::ofstream(folder_ / "profiles/broken.json") << "{";
   const LayerFindings found = layer_findings_of(study());
