@@ -59,8 +59,8 @@ void run_mpi_ranks(const RankOptions& options,
     body(group);
     group.run({.op = Collective::barrier});  // nobody leaves while needed
   } catch (const std::exception& error) {
+    wire.abandon();  // whatever comes of telling them: never end MPI now
     engine.tell_failure(std::string("failed: ") + error.what());
-    wire.abandon();
     throw;
   }
 }

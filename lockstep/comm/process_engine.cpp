@@ -251,7 +251,7 @@ void ProcessEngine::read_notices() {
   }
 }
 
-void ProcessEngine::tell_failure(const std::string& why) {
+void ProcessEngine::tell_failure(const std::string& why) noexcept try {
   const Lock lock(mutex_);
   if (told_) return;  // they heard it from the same rank
   if (!broken_)
@@ -267,6 +267,9 @@ void ProcessEngine::tell_failure(const std::string& why) {
     drop_done(wire_, sending);
     std::this_thread::yield();
   }
+} catch (const std::exception&) {
+  // A connection is gone too: its rank finds out by itself. What broke this
+  // rank first is what its caller must hear.
 }
 
 void ProcessEngine::give_up_on(const ProcessTransfer& transfer) {

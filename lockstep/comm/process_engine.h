@@ -47,8 +47,8 @@ class ProcessEngine {
   std::shared_ptr<ProcessTransfer> post(const Call& call);
   void wait(const std::shared_ptr<ProcessTransfer>& transfer);
 
-  // This rank cannot go on: the others are told why.
-  void tell_failure(const std::string& why);
+  // This rank cannot go on: the others are told why, as far as they can be.
+  void tell_failure(const std::string& why) noexcept;
 
  private:
   using Lock = std::unique_lock<std::mutex>;

@@ -71,6 +71,14 @@ class MpiGroup(unittest.TestCase):
                             for line in left), left)
         self.assertLess(took, 30)
 
+    def test_a_silent_rank_makes_the_others_leave_with_5(self):
+        # Plain mpirun then ends the silent one and passes their code on.
+        begin = time.monotonic()
+        done = mpirun(3, "stop", 3, seconds=60)
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertIn("rank 2: no answer for 3 s in all_reduce", done.stdout)
+        self.assertLess(time.monotonic() - begin, 30)
+
     def test_plain_mpirun_ends_the_survivors_of_a_killed_rank(self):
         self.assertEqual(mpirun(2, "kill", 20).returncode, 137)
 
