@@ -45,7 +45,7 @@ const Figures = (() => {
     }
     return out;
   }
-  const drawn = (p) => isNum(p.epoch_s) && p.epoch_s > 0 && p.origin !== "correctness" && p.origin !== "failed";
+  const drawn = (p) => isNum(p.epoch_s) && p.epoch_s > 0 && p.origin !== "correctness" && p.origin !== "failed" && !p.batch_changes;
   // No more ticks than there is room for.
   function ticks(values, most) {
     const all = rising(values), step = Math.ceil(all.length / most);
@@ -80,18 +80,21 @@ const Figures = (() => {
     });
     const best = points.reduce((a, b) => (a.epoch_s <= b.epoch_s ? a : b));
     const values = points.flatMap((p) => [p.global_batch, p.per_rank]);
+    // Within a factor of three a logarithmic axis would show one tick or none.
+    const times = points.map((p) => p.epoch_s), near = Math.max(...times) < 3 * Math.min(...times);
     const button = (label, k, title) => ({ label, method: "update",
       args: [{ x: xs.map((pair) => pair[k]) }, { "xaxis.title.text": title }] });
     return {
       title: "Time per epoch over batch size",
-      caption: "One line for each number of devices, logarithmic axes. Bars are 95 % intervals (90 % where predicted).",
+      caption: "One line for each number of devices" + (near ? "" : ", logarithmic axes") + ". Bars are 95 % intervals (90 % where predicted).",
       alt: `Epoch time over global batch for ${ranks.map(devices).join(", ")}. The shortest is ${seconds(best.epoch_s)} ` +
         `at batch ${best.global_batch} on ${devices(best.ranks)}.`,
       wide: true, traces,
       layout: {
         xaxis: { type: "log", title: { text: "global batch (samples)" }, tickmode: "array", tickvals: ticks(values, 12),
           ticktext: ticks(values, 12).map(String) },
-        yaxis: { type: "log", title: { text: "time per epoch (s)" }, tickformat: "~g", dtick: "D2" },
+        yaxis: near ? { title: { text: "time per epoch (s)" } }
+          : { type: "log", title: { text: "time per epoch (s)" }, tickformat: "~g", dtick: "D2" },
         updatemenus: [{ type: "buttons", direction: "right", x: 0, y: 1.16, xanchor: "left", pad: { r: 4 }, showactive: true,
           buttons: [button("batch in all", 0, "global batch (samples)"),
             button("batch a device", 1, "batch a device (samples)")] }] } };
@@ -180,22 +183,23 @@ const Figures = (() => {
   }
 
   function stepBars(doc, model) {
-    let points = doc.points.filter((p) => p.model === model && p.step_s > 0 && isNum(p.forward_s) && p.origin !== "correctness" &&
+    let points = doc.points.filter((p) => p.model === model && p.step_s > 0 && isNum(p.forward_s) && p.origin !== "correctness" && !p.batch_changes &&
       p.forward_s + p.backward_s > 0);
     if (!points.length) return null;
     const answer = doc.answers.find((a) => a.model === model), choice = answer && doc.points[answer.point];
     const total = points.length;
     if (total > 24 && choice) points = points.filter((p) => p.per_rank === choice.per_rank || p.ranks === choice.ranks);
     points = points.slice().sort((a, b) => a.ranks - b.ranks || a.per_rank - b.per_rank).slice(0, 24);
-    // Bars of one label would be stacked on each other: arms need their names.
+    // One label for two bars would say nothing: arms need their names.
     const shape = (p) => `${p.ranks}×${p.per_rank}`;
     const several = uniq(points.filter((p) => p.ranks > 1).map(nameOf)).length > 1 || uniq(points.map(shape)).length < points.length;
-    const label = (p) => shape(p) + (several && nameOf(p) ? `<br>${nameOf(p)}` : "");
-    const x = points.map(label);
+    const short = (name) => (name.length > 20 ? name.slice(0, 19) + "…" : name);
+    const label = (p) => shape(p) + (several && nameOf(p) ? `<br>${short(nameOf(p))}` : "");
+    const x = points.map((_, i) => i);
     const used = PIECES.filter(([f]) => points.some((p) => p[f] > 0.002 * p.step_s));
     const worst = points.reduce((a, b) => (a.exposed_comm_s / a.step_s >= b.exposed_comm_s / b.step_s ? a : b));
     return {
-      title: "Where a step goes", wide: points.length > 8,
+      title: "Where a step goes", wide: points.length > 8 || (several && points.length > 4),
       caption: "Median pieces of a step; devices × batch on each." + (total > points.length ? ` ${points.length} of ${total} points.` : ""),
       alt: `Stacked bars of step time by piece. Exposed communication is largest at ${worst.ranks} by ${worst.per_rank}: ` +
         `${(100 * worst.exposed_comm_s / worst.step_s).toFixed(1)} % of a step.`,
@@ -203,7 +207,7 @@ const Figures = (() => {
         marker: { color: colour(i), pattern: { shape, fillmode: "overlay", fgcolor: dark ? "#12161b" : "#fff", size: 7, solidity: 0.25 } },
         customdata: points.map((p) => 100 * (p[field] || 0) / p.step_s),
         hovertemplate: "%{y:.3g} ms, %{customdata:.1f} % of the step<extra>" + name + "</extra>" })),
-      layout: { barmode: "stack", xaxis: { type: "category", title: { text: "devices × batch on each" } },
+      layout: { barmode: "stack", xaxis: { tickmode: "array", tickvals: x, ticktext: points.map(label), title: { text: "devices × batch on each" } },
         yaxis: { title: { text: "time per step (ms)" } } } };
   }
 

@@ -116,7 +116,7 @@
       ["scores", "Each way of holding rows back, beside two simpler predictors; shares of one"],
       ["by_link", "By class of link"], ["by_gpus", "By number of GPUs"],
       ["epochs", "Epochs of calibrated systems: a model on a number of GPUs held back, seconds"]];
-    const batch = doc.batch?.answer ? [["devices", "The best batch by goodput on more devices, predicted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
+    const batch = doc.batch?.answer ? [["devices", "The best batch by goodput on more devices, predicted"], ["own", "Runs that chose their batch, the pilot counted"], ["choices", "Which batch: what each criterion picks"], ["rows", "Which batch: what each size did"]] : [];
     for (const [key, caption] of batch) { doc["batch_" + key] = doc.batch[key] || []; parts.unshift(["batch_" + key, caption]); }
     const some = parts.filter(([key]) => doc[key] && doc[key].length);
     $("findings").replaceChildren(...(some.length ? [make("h2", {}, "Fits and findings")] : []),

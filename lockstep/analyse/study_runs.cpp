@@ -145,6 +145,8 @@ std::vector<PayloadFlow> payloads_of(const Study& study,
 }
 
 void fill(const Study& study, StudyPoint& point) {
+  point.batch_changes = std::ranges::any_of(
+      point.runs, [&](std::size_t i) { return study.runs[i].batch_changes; });
   const auto mean = [&](double StepPieces::*piece) {
     return mean_of(study, point,
                    [&](const RunFacts& r) { return r.pieces.*piece; });

@@ -25,6 +25,7 @@ struct StudyPoint {
   std::string route = {};  // of data_parallel; empty: not known
   Origin origin = Origin::measured;
   std::int64_t ranks = 1, per_rank = 0, global_batch = 0;
+  bool batch_changes = false;  // as it trains: those are the first
   Estimate step = {};
   double epoch_s = 0, epoch_low_s = 0, epoch_high_s = 0;
   double samples_per_s = 0;

@@ -202,7 +202,9 @@ Table points_table(const Study& study) {
        {plain("imbalance", "", 3), bytes("bus_bytes_per_s", "bus a second"),
         bytes("peak_bus_bytes_per_s", "best"),
         bytes("peak_memory_bytes", "memory"), bytes("bytes_a_step", "sent"),
-        percent("best_val_accuracy", "best val. acc."), Column{.name = "why"}})
+        percent("best_val_accuracy", "best val. acc."),
+        Column{.name = "batch_changes", .title = "batch changes"},
+        Column{.name = "why"}})
     table.columns.push_back(std::move(column));
   for (const StudyPoint& p : study.points) {
     std::vector<Cell> row = {p.model,
@@ -227,6 +229,7 @@ Table points_table(const Study& study) {
          {p.imbalance, p.bus_bytes_per_s, p.peak_bus_bytes_per_s,
           p.peak_memory_bytes, p.bytes_a_step, p.best_val_accuracy})
       row.push_back(cell(v));
+    row.emplace_back(p.batch_changes);
     row.push_back(p.why);
     table.add(std::move(row));
   }

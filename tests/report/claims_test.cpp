@@ -182,6 +182,18 @@ TEST(Claims, AScaledRateIsKnownByEitherSpelling) {
   EXPECT_FALSE(scaled_rate_arm("linear, warmup_epochs=1.0"));
 }
 
+TEST(Claims, MemoryThatRanksShareIsNotThatOfEach) {
+  Study study{.paths = {}, .kind = "qeios"};
+  for (const std::int64_t ranks : {1, 2}) {
+    StudyPoint p = point("mobilenet_v2", "ddp", ranks, 16, 1);
+    p.device = "cuda", p.peak_memory_bytes = 4e9 / static_cast<double>(ranks);
+    study.points.push_back(p);
+  }
+  EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::holds);
+  study.points[1].origin = Origin::correctness;
+  EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::untested);
+}
+
 // Five classes and so many validation samples.
 Study on_samples(std::int64_t samples, std::vector<RunFacts> runs) {
   Study study{.paths = {}, .kind = "qeios", .runs = std::move(runs)};
