@@ -146,11 +146,16 @@ void take_summary(RunFacts& f, const Json& summary) {
   f.notes.push_back("no steps.csv: a median without an interval");
 }
 
+// Without the run's first step, which warms up, where there is another.
 std::vector<PayloadFlow> payloads_of(const std::vector<CommSample>& messages) {
+  if (messages.empty()) return {};
+  const auto step = [](const CommSample& m) { return m.step; };
+  const auto [first, last] = std::ranges::minmax(messages, {}, step);
   std::map<std::string, PayloadFlow> flows;
   std::set<std::int64_t> steps;
   for (const CommSample& m : messages) {
-    if (m.rank != 0) continue;
+    if (m.rank != 0 || (m.step == first.step && first.step < last.step))
+      continue;
     steps.insert(m.step);
     PayloadFlow& flow = flows[m.payload];
     const double took = m.end_s - m.begin_s;

@@ -78,6 +78,34 @@ TEST(Claims, WithoutPointsNothingIsDecided) {
   EXPECT_TRUE(claims_of(Study{.paths = {}, .kind = "plain"}).empty());
 }
 
+// Bytes of 40 messages of ResNet-18's 20 BatchNorms on 2 ranks, as run.
+TEST(Claims, SynchronisedStatisticsAreSaidBesideLocalOnesByPayload) {
+  Study study{.paths = {}, .kind = "hpml"};
+  for (const char* arm : {"", "sync_batchnorm=true"}) {
+    StudyPoint p = point("resnet18", "ddp", 2, 16, 100);
+    p.arm = arm;
+    p.payloads = {{"control", 1, 8, 0, 1e-6},
+                  {"gradients", 3, 44.7e6, 44.7e6, 4e-3}};
+    if (!p.arm.empty())
+      p.payloads.push_back({"norm_statistics", 40, 115e3, 77e3, 66e-6});
+    study.points.push_back(p);
+  }
+  const auto claims = claims_of(study);
+  const Claim& claim = find(claims, "BatchNorm's statistics");
+  EXPECT_EQ(claim.verdict, ClaimVerdict::does_not_hold);
+  EXPECT_NE(claim.measured.find(
+                "a step on 2 x 8 sends with local statistics 44.7 MB of "
+                "gradients in 3 messages, 4.00 ms; synchronised 44.7 MB of "
+                "gradients in 3 messages, 4.00 ms; 115 kB of norm_statistics "
+                "in 40 messages, 66.0 us"),
+            std::string::npos)
+      << claim.measured;
+  study.points.pop_back();
+  const auto alone = claims_of(study);
+  EXPECT_EQ(find(alone, "BatchNorm's statistics").verdict,
+            ClaimVerdict::cannot_be_tested);
+}
+
 TEST(Claims, APredictedTimeSaysSo) {
   Study study = as_published();
   for (StudyPoint& p : study.points)
