@@ -219,7 +219,8 @@ TEST(Claims, MemoryThatRanksShareIsNotThatOfEach) {
   }
   EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::holds);
   study.points[1].origin = Origin::correctness;
-  EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::untested);
+  EXPECT_EQ(find(claims_of(study), "memory").verdict,
+            ClaimVerdict::cannot_be_tested);
 }
 
 // Five classes and so many validation samples.
