@@ -148,9 +148,10 @@ Claim memory(const Study& study) {
   const std::string claim = "several GPUs relieve memory";
   for (const StudyPoint& p : study.points)
     for (const StudyPoint& one : study.points)
-      // Ranks that share a GPU count its memory together.
+      // Ranks that share a GPU, which are never timed, count its memory
+      // together.
       if (p.ranks > 1 && one.ranks == 1 && p.device != "cpu" &&
-          p.origin != Origin::correctness &&
+          p.origin != Origin::correctness && p.why.empty() &&
           p.global_batch == one.global_batch && p.peak_memory_bytes > 0 &&
           one.peak_memory_bytes > 0)
         return judged(

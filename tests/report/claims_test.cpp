@@ -218,7 +218,7 @@ TEST(Claims, MemoryThatRanksShareIsNotThatOfEach) {
     study.points.push_back(p);
   }
   EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::holds);
-  study.points[1].origin = Origin::correctness;
+  study.points[1].why = "ranks 2, GPUs 1";
   EXPECT_EQ(find(claims_of(study), "memory").verdict,
             ClaimVerdict::cannot_be_tested);
 }
