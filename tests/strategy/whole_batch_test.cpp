@@ -114,7 +114,7 @@ TEST_P(WholeBatch, IsWhereAllRanksEnd) {
   for (int ranks = 1; ranks <= (alone_only ? 1 : 4); ++ranks) compare(ranks);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllWays, WholeBatch, ::testing::ValuesIn(trials()),
+INSTANTIATE_TEST_SUITE_P(EachWay, WholeBatch, ::testing::ValuesIn(trials()),
                          name_of);
 
 }  // namespace
