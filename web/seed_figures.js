@@ -102,7 +102,7 @@ Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, secon
       const first = some.find((o) => o.here === l.here) === l;
       return [fitted(l, xs, fit, { color: colour(i), dash: guess ? "dot" : "solid" },
         `${world(l)}, ${devices(l.ranks)}${guess ? ` (${l.origin})` : ""}: ` + (isNum(l.communication_share)
-          ? `${rate(l.by_bytes.slope)} (${rate(l.by_bytes.slope_hi95)} to ${to})${narrow ? "<br>" : ", "}${(100 * l.communication_share).toFixed(0)} % of the slope communication`
+          ? `${rate(l.by_bytes.slope)} (${rate(l.by_bytes.slope_hi95).replace(" GB/s", "")} to ${to})${narrow ? "<br>" : ", "}${(100 * l.communication_share).toFixed(0)} % of the slope communication`
           : `no line, R² ${l.by_bytes.r2.toFixed(2)}`)),
       dots(l, xs, l.epoch_s, i, 7),
       ...(first ? [fitted(l, xs, alone, { color: colour(0), dash: "dash" }, `${world(l)}, one device at the same batch: sends nothing`),
