@@ -36,26 +36,34 @@ def answer(args, *words):
 
 
 def times_to_target(args):
-    """Seconds of each batch of the study; none for one that never gets there."""
+    """Seconds to the first evaluation at the target of each batch of the study; none for one
+    that never gets there."""
     rows = answer(args, "batch", args.study, "--accuracy", args.target)["rows"]
-    return {int(r["global_batch"]): r["information_time_s"] for r in rows}
+    times = {int(r["global_batch"]): r["plain_time_s"] for r in rows}
+    if len(times) < len(rows):
+        raise SystemExit("advise_regret: a batch stands in several arms; take a study of one")
+    return times
 
 
 def fixed_runs(study):
     for record in sorted(study.glob("runs/*/*/record.json")):
         config = json.loads(record.read_text())["config"]
         if config["batch"]["mode"] == "fixed":
-            yield record.parent, config["batch"]["global"], config["train"]["seed"]
+            batch = config["batch"]["global"] or config["batch"]["per_rank"]
+            yield record.parent, batch, config["train"]["seed"]
 
 
 def advised(args, run, batches):
     """The choice, or nothing where the run never got there."""
     words = ["advise", args.profile, "--hardware", args.hardware, "--ranks", 1, "--target",
-             args.target, "--from", run, "--batch", ",".join(map(str, batches))]
-    try:
-        rows = answer(args, *words)["rows"]
-    except subprocess.CalledProcessError:
+             args.target, "--from", run, "--batch", ",".join(map(str, batches)), "--json"]
+    done = subprocess.run([str(args.binary), *map(str, words)], capture_output=True, text=True,
+                          check=False)
+    if done.returncode and "runs reach" not in done.stderr:
+        raise SystemExit(f"advise_regret: {' '.join(map(str, words))}: {done.stderr}")
+    if done.returncode:
         return None
+    rows = json.loads(done.stdout)["rows"]
     return next(int(r["global_batch"]) for r in rows if r["what"] == "choice")
 
 
@@ -72,11 +80,11 @@ def main():
             print(f"{batch:>9} {seed:>5}     none: the run does not reach the target")
             continue
         # A batch that never gets there has no regret to speak of: it is lost.
-        regret = times[choice] / best_s - 1 if times[choice] else math.inf
+        regret = times[choice] / best_s - 1 if times[choice] else None
         record["rows"].append({"batch": batch, "seed": seed, "advised": choice,
                                "time_s": times[choice], "regret": regret})
         print(f"{batch:>9} {seed:>5} {choice:>8} {times[choice] or math.nan:>13.1f} "
-              f"{100 * regret:>11.1f}", flush=True)
+              f"{100 * (math.inf if regret is None else regret):>11.1f}", flush=True)
     if args.out:
         write_record(args.out, record)
 

@@ -45,9 +45,9 @@ inline double seconds_of(Device& device, const Work& work) {
   return rounds[kRounds / 2];
 }
 
-class Table {
+class FloorTable {
  public:
-  explicit Table(Device& device) : device_(device) {
+  explicit FloorTable(Device& device) : device_(device) {
     const auto on = at::TensorOptions().device(device.torch());
     const at::Tensor from = at::ones({1 << 28}, on), to = at::empty_like(from);
     bytes_per_s_ = 2.0 * static_cast<double>(from.nbytes()) /

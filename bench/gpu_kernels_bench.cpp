@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each kernel of ours on a GPU against its floor, and against LibTorch's own
-// operations on the same tensors. Sizes are those of our models, too large for
-// the GPU's cache. Prints a table; no arguments.
+// operations on the same tensors, kernels searched for as in training. Sizes
+// are those of our models; what is smaller than the GPU's cache (50 MB of an
+// H200) may be faster than memory's floor. Prints a table; no arguments.
 #include <ATen/ATen.h>
 #include <torch/types.h>
 
@@ -63,7 +64,7 @@ auto plain_norm(const NormCase& c) {
 
 // BatchNorm and ReLU of ResNet-18's first stage, with and without a residual.
 // Its gradient costs the output read, which tells the sign, and one written.
-void norms(Table& table, bool residual) {
+void norms(FloorTable& table, bool residual) {
   const GpuTable& gpu = gpu_table();
   const NormCase c = norm_case(residual);
   const std::string name = residual ? "norm+residual+relu" : "norm+relu";
@@ -95,7 +96,7 @@ void norms(Table& table, bool residual) {
 }
 
 // MobileNetV2's depthwise convolutions at 128 images.
-void depthwise(Table& table, std::int64_t channels, std::int64_t side,
+void depthwise(FloorTable& table, std::int64_t channels, std::int64_t side,
                std::int64_t stride) {
   const GpuTable& gpu = gpu_table();
   const at::Tensor x = images({128, channels, side, side});
@@ -123,7 +124,7 @@ void depthwise(Table& table, std::int64_t channels, std::int64_t side,
 }
 
 // Behind ResNet-50's stem at 128 images.
-void max_pools(Table& table) {
+void max_pools(FloorTable& table) {
   const GpuTable& gpu = gpu_table();
   const at::Tensor x = images({128, 64, 112, 112});
   const MaxPoolForward kept = gpu.max_pool_forward(x, kResNetPool);
@@ -143,7 +144,7 @@ void max_pools(Table& table) {
 }
 
 // conv1d's three stages at 100 clips: convolution, ReLU and pooling in one.
-void convolutions(Table& table) {
+void convolutions(FloorTable& table) {
   const GpuTable& gpu = gpu_table();
   std::int64_t in = 1, length = kClipSamples;
   for (const Conv1dStage& stage : kConv1dStages) {
@@ -178,7 +179,7 @@ void convolutions(Table& table) {
         [&] { at::max_pool1d(convolved().relu_(), stage.pool); });
     const at::Tensor wide = at::randn_like(convolved());
     table.row(
-        "  backward",
+        "  backward (LibTorch's without ReLU and pooling)",
         {.bytes = bytes_of({x, grad}) + (input_too ? bytes_of({x}) : 0),
          .flops = flops * (input_too ? 2 : 1)},
         [&] {
@@ -194,7 +195,7 @@ void convolutions(Table& table) {
 }
 
 // Between the products of gpt, 124 M, at 32 x 1,024 tokens.
-void layer_norms(Table& table) {
+void layer_norms(FloorTable& table) {
   const GpuTable& gpu = gpu_table();
   constexpr std::int64_t rows = 32 * 1024, width = 768;
   const at::Tensor x = at::randn({rows, width}, full());
@@ -235,7 +236,7 @@ void layer_norms(Table& table) {
       });
 }
 
-void gelus(Table& table) {
+void gelus(FloorTable& table) {
   const GpuTable& gpu = gpu_table();
   constexpr std::int64_t rows = 32 * 1024, width = 3072;
   const at::Tensor wide = at::randn({rows, width}, half());
@@ -260,7 +261,7 @@ void gelus(Table& table) {
 }
 
 // gpt's two ends: the loss over 50,257 words, the gradient of the embedding.
-void vocabulary(Table& table) {
+void vocabulary(FloorTable& table) {
   const GpuTable& gpu = gpu_table();
   constexpr std::int64_t rows = 8 * 1024, vocab = 50257, width = 768;
   const at::Tensor logits = without_padding(
@@ -289,7 +290,7 @@ void vocabulary(Table& table) {
 }
 
 // CIFAR-10's images as bytes to a batch of 2,048.
-void image_batches(Table& table) {
+void image_batches(FloorTable& table) {
   constexpr std::int64_t set = 50'000, batch = 2048;
   const auto bytes = full().dtype(at::kByte);
   ImageBatch b;
@@ -302,7 +303,7 @@ void image_batches(Table& table) {
   b.targets = at::empty({batch}, full().dtype(at::kLong));
   const at::Tensor index = b.order.select(1, 0).to(at::kLong);
   table.row(
-      "image batch 2048x3x32x32",
+      "image batch 2048x3x32x32 (LibTorch's plain)",
       {.bytes = bytes_of({b.inputs}) + batch * 32.0 * 32 * 4},
       [&] { gpu_table().image_batch(b); },
       [&] {  // without crops, mirrors and normalising
@@ -317,7 +318,7 @@ struct Rule {
   double floats;  // read or written of a parameter, its gradient's zero too
 };
 
-void updates(Table& table, Device& device, const std::string& name,
+void updates(FloorTable& table, Device& device, const std::string& name,
              const ModelConfig& config) {
   const Rule rules[] = {{"sgd", {.kind = OptimKind::sgd, .momentum = 0.9}, 6},
                         {"adamw", {.kind = OptimKind::adamw}, 8},
@@ -340,7 +341,7 @@ void updates(Table& table, Device& device, const std::string& name,
 
 void all_of(Device& device) {
   const at::NoGradGuard no_grad;
-  Table table(device);
+  FloorTable table(device);
   for (const bool residual : {false, true}) norms(table, residual);
   depthwise(table, 96, 112, 2);
   depthwise(table, 144, 56, 1);
@@ -368,6 +369,7 @@ int main() {
   using namespace lockstep;
   try {
     const auto device = open_device("cuda");
+    device->search_kernels(true);
     all_of(*device);
     return 0;
   } catch (const std::exception& error) {

@@ -42,7 +42,10 @@ void check(const Asked& asked) {
                 "--device and --recipe go with a profile");
   const ClusterAsked& on = asked.cluster;
   if (told && (profile ? !on.link.empty() : on.any() || !asked.devices.empty()))
-    throw Error(Fault::config, "--link", "goes with a study");
+    throw Error(Fault::config, asked.runs[0],
+                profile ? "is a profile: --link goes with a study"
+                        : "is a validation: --link, --hardware, --per-node and "
+                          "--devices go with a study");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
                 "one of --markdown, --csv and --json at a time");

@@ -164,6 +164,10 @@ EpochTimes times_of(const Stored& run) {
   return out;
 }
 
+bool chose_itself(const Stored& run) {
+  return run.config.batch.mode != BatchMode::fixed;
+}
+
 // A run that was not timed takes its times from its siblings, or is left out.
 std::vector<Stored> with_times(std::vector<Stored> runs,
                                std::vector<std::string>& notes) {
@@ -172,16 +176,15 @@ std::vector<Stored> with_times(std::vector<Stored> runs,
   std::vector<Stored> out;
   std::size_t borrowers = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    // What adapts takes a time of its own, whatever its settings.
-    const bool lends = runs[i].config.batch.mode != BatchMode::adaptive;
+    const bool own = chose_itself(runs[i]);
     auto times = all[i].timed ? std::optional(all[i])
-                 : lends      ? borrowed(all[i], all)
-                              : std::nullopt;
+                 : own        ? std::nullopt
+                              : borrowed(all[i], all);
     if (!times) {
-      notes.push_back(
-          fmt::format("{} left out: it {} and no run of the same settings was "
-                      "timed",
-                      runs[i].name, runs[i].not_timed));
+      notes.push_back(fmt::format(
+          "{} left out: it {} and {}", runs[i].name, runs[i].not_timed,
+          own ? "a run that chooses its batch has times of its own"
+              : "no run of the same settings was timed"));
       continue;
     }
     borrowers += all[i].timed ? 0 : 1;
@@ -218,15 +221,15 @@ BatchRun convert(const Stored& stored, std::int64_t classes, bool recorded) {
   return run;
 }
 
-bool chose_itself(const Stored& run) {
-  return run.config.batch.mode != BatchMode::fixed;
-}
-
 ChoosingRun convert_choosing(const Stored& stored, std::int64_t classes,
                              bool recorded) {
+  const BatchConfig& batch = stored.config.batch;
   ChoosingRun out{
       .run = convert(stored, classes, recorded),
-      .mode = to_json(stored.config).at("batch").at("mode"),
+      .mode = batch.mode == BatchMode::adaptive
+                  ? "adaptive"
+                  : fmt::format("a pilot of {} epoch{}", batch.pilot_epochs,
+                                batch.pilot_epochs == 1 ? "" : "s"),
       .first_batch = static_cast<double>(global_batch(stored.config))};
   out.run.batch = static_cast<double>(stored.epochs.back().global_batch);
   const Json pilot = stored.record.summary.value("pilot", Json());
@@ -259,6 +262,12 @@ std::string reason_against(const Stored& run) {
       }))
     return "nothing was held back for validation";
   return "";
+}
+
+std::vector<std::string> arms_of(const std::vector<Stored>& runs) {
+  std::vector<RunConfig> configs;
+  for (const Stored& run : runs) configs.push_back(run.config);
+  return batch_arms(configs);
 }
 
 bool has_information(const Stored& run) {
@@ -310,13 +319,16 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   const bool recorded = std::ranges::all_of(kept, has_information) &&
                         std::ranges::all_of(choosing, has_information);
   if (!recorded) require_classes(kept, out.classes);
+  out.recorded = recorded;
   out.information =
       recorded ? "as recorded with the runs" : "Fano's bound of the accuracy";
-  std::vector<RunConfig> configs;
-  for (const Stored& run : kept) configs.push_back(run.config);
-  const std::vector<std::string> arm_of = batch_arms(configs);
-  for (const Stored& run : choosing)
-    out.choosing.push_back(convert_choosing(run, out.classes, recorded));
+  const std::vector<std::string> arm_of = arms_of(kept);
+  const std::vector<std::string> chooser_arms = arms_of(choosing);
+  for (std::size_t i = 0; i < choosing.size(); ++i) {
+    out.choosing.push_back(
+        convert_choosing(choosing[i], out.classes, recorded));
+    out.choosing.back().run.arm = chooser_arms[i];
+  }
   for (std::size_t i = 0; i < kept.size(); ++i) {
     out.runs.push_back(convert(kept[i], out.classes, recorded));
     out.runs.back().arm = arm_of[i];

@@ -12,6 +12,7 @@
 #include "lockstep/analyse/run_facts.h"
 #include "lockstep/analyse/student.h"
 #include "lockstep/batch/critical_batch.h"
+#include "lockstep/batch/learning_rate_rules.h"
 #include "lockstep/core/csv.h"
 #include "lockstep/core/error.h"
 #include "lockstep/core/file.h"
@@ -76,13 +77,19 @@ double noise_of(const RunRecord& record, const fs::path& file) {
   return median(std::move(values));
 }
 
-// At the run's batch: by its rule, so taken from where it was seen highest.
-double rate_of(const RunConfig& config,
-               const std::vector<EpochSample>& epochs) {
-  if (config.optim.lr_rule == LrRule::none) return config.optim.lr;
-  double highest = 0;
-  for (const EpochSample& e : epochs) highest = std::fmax(highest, e.lr);
-  return highest;
+// At the run's batch, as its rule has it.
+double rate_of(const OptimConfig& optim, double batch) {
+  const auto base = static_cast<double>(optim.base_batch);
+  switch (optim.lr_rule) {
+    case LrRule::none:
+      return optim.lr;
+    case LrRule::linear:
+      return linear_lr(optim.lr, base, batch);
+    case LrRule::square_root:
+    case LrRule::legw:  // stretches the warm-up as well
+      return square_root_lr(optim.lr, base, batch);
+  }
+  return optim.lr;
 }
 
 // Nothing for a run whose batch size changes on the way.
@@ -92,10 +99,10 @@ std::optional<OneRun> read_one(const fs::path& path, double accuracy) {
   const std::vector<EpochSample> epochs = read_epochs(path / "epochs.csv");
   const auto an_epoch =
       static_cast<double>(whole_in(record.data, "train_samples"));
-  OneRun run{.model = word(config, "model.kind"),
-             .lr = rate_of(config, epochs)};
+  OneRun run{.model = word(config, "model.kind")};
   if (epochs.empty() || an_epoch <= 0) return std::nullopt;
   run.batch = static_cast<double>(epochs.front().global_batch);
+  run.lr = rate_of(config.optim, run.batch);
   run.noise_scale = noise_of(record, path / "noise.csv");
   for (const EpochSample& e : epochs) {
     if (static_cast<double>(e.global_batch) != run.batch) return std::nullopt;

@@ -43,7 +43,7 @@ struct BatchRun {
 // A run that chose its batch itself; `run.batch` is the one it ended with.
 struct ChoosingRun {
   BatchRun run;
-  std::string mode;        // adaptive, information
+  std::string mode;        // how, in words
   double first_batch = 0;  // as set
   double pilot_s = 0;      // before training began
 };
@@ -55,6 +55,7 @@ struct BatchRuns {
   std::int64_t eval_examples = 0;  // 0: not known
   // False: several of them are one training under different clocks.
   bool independent = true;
+  bool recorded = false;  // `nats` are measured, not Fano's bound
   std::string information;              // how `nats` came to be, in words
   std::vector<std::string> notes = {};  // what was left out, and why
   // More step times by ranks than the runs alone give, in order of batch.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "lockstep/batch/run_groups.h"
@@ -11,29 +12,44 @@
 namespace lockstep {
 namespace {
 
-// The arm that asks for most; none where no arm had so many ranks.
+// By the criterion itself: the mean rate, in which a run that never gets to the
+// target counts as zero.
+const BatchRow* fastest(const BatchComparison& c) {
+  const BatchRow* out = nullptr;
+  for (const BatchRow& row : c.rows)
+    if (!row.information.discarded && row.information.time_s &&
+        (!out || row.information.rate > out->information.rate))
+      out = &row;
+  return out;
+}
+
+// The arm that asks for most, of those the one that is there first: times to
+// different targets do not compare. None where no arm had so many ranks.
 const BatchComparison* hardest(std::span<const BatchComparison> comparisons,
                                std::int64_t ranks) {
+  const auto rank_of = [](const BatchComparison& c) {
+    const BatchRow* row = fastest(c);
+    return std::pair(c.target_nats, row ? row->information.rate : 0);
+  };
   const BatchComparison* out = nullptr;
   for (const BatchComparison& c : comparisons)
-    if (c.ranks == ranks && (!out || c.target_nats > out->target_nats))
-      out = &c;
+    if (c.ranks == ranks && (!out || rank_of(c) > rank_of(*out))) out = &c;
   return out;
 }
 
 void add_fastest(OwnChoice& out, const BatchComparison& c) {
-  for (const BatchRow& row : c.rows) {
-    const auto& time_s = row.information.time_s;
-    if (row.information.discarded || !time_s) continue;
-    if (out.fixed_s && *out.fixed_s <= *time_s) continue;
-    out.fixed_s = time_s, out.fixed_batch = row.batch;
-  }
+  const BatchRow* row = fastest(c);
+  if (row == nullptr) return;
+  out.fixed_batch = row->batch, out.fixed_s = row->information.time_s;
+  out.fixed_runs = row->information.num_runs;
+  out.fixed_reached = row->information.num_reached;
 }
 
 OwnChoice choice_of(const std::vector<const ChoosingRun*>& runs,
                     const BatchComparison* fixed, Crossing crossing) {
   const ChoosingRun& first = *runs.front();
   OwnChoice out{.mode = first.mode,
+                .arm = first.run.arm,
                 .ranks = first.run.ranks,
                 .num_runs = runs.size(),
                 .first_batch = first.first_batch,
@@ -62,14 +78,16 @@ OwnChoice choice_of(const std::vector<const ChoosingRun*>& runs,
 std::vector<OwnChoice> own_choices(std::span<const ChoosingRun> runs,
                                    std::span<const BatchComparison> comparisons,
                                    Crossing crossing) {
-  std::map<std::pair<std::string, std::int64_t>,
+  std::map<std::tuple<std::string, std::string, double, std::int64_t>,
            std::vector<const ChoosingRun*>>
       groups;
   for (const ChoosingRun& run : runs)
-    groups[{run.mode, run.run.ranks}].push_back(&run);
+    groups[{run.mode, run.run.arm, run.first_batch, run.run.ranks}].push_back(
+        &run);
   std::vector<OwnChoice> out;
   for (const auto& [key, group] : groups)
-    out.push_back(choice_of(group, hardest(comparisons, key.second), crossing));
+    out.push_back(choice_of(
+        group, hardest(comparisons, group.front()->run.ranks), crossing));
   return out;
 }
 

@@ -12,9 +12,9 @@
 
 namespace lockstep {
 
-// All runs of one way to choose, on so many ranks.
+// All runs of one way to choose: same settings, first batch and ranks.
 struct OwnChoice {
-  std::string mode;
+  std::string mode, arm;
   std::int64_t ranks = 1;
   std::size_t num_runs = 0, num_reached = 0;
   double first_batch = 0;                  // as set
@@ -23,7 +23,9 @@ struct OwnChoice {
   double pilot_s = 0;                      // mean over runs, in the time below
   double target_nats = 0;                  // the highest of the sweep's arms
   std::optional<double> time_s = {};       // mean over the runs that reach it
-  double fixed_batch = 0;                  // the fastest there
+  // The one with the highest rate in that arm.
+  double fixed_batch = 0;
+  std::size_t fixed_runs = 0, fixed_reached = 0;
   std::optional<double> fixed_s = {};
   // Beyond the fixed one's, as a share of it.
   std::optional<double> extra_time() const {

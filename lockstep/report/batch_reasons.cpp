@@ -45,7 +45,10 @@ double intensity_of(const RunFacts& run, double batch) {
 BatchReason reason_of(const Study& study, const StudyPoint& p) {
   const RunFacts& run = study.runs[p.runs[0]];
   const double batch = static_cast<double>(p.global_batch);
-  BatchReason out{.model = p.model, .arm = p.arm, .hardware = p.hardware};
+  BatchReason out{.model = p.model,
+                  .arm = p.arm,
+                  .hardware = p.hardware,
+                  .device = p.device};
   out.batch = p.global_batch;
   out.epoch_s = p.epoch_s, out.step_s = p.step.value;
   out.compute_s = p.pieces.compute_s() / batch;
@@ -170,6 +173,8 @@ Claim fewer_trips(const Study& study) {
       "are more than a tenth of the difference)";
   const Ends e = ends_of(study);
   if (!e.there) return untested(source, claim, kNeedsTwo);
+  if (e.small.device == "cpu")
+    return untested(source, claim, "there is no GPU to travel to");
   const auto trips = [](const BatchReason& r) { return r.copy_s + r.idle_s; };
   const double share = (trips(e.small) - trips(e.large)) / e.saved_s();
   return judged(

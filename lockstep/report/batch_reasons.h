@@ -14,18 +14,18 @@
 namespace lockstep {
 
 struct BatchReason {
-  std::string model, arm, hardware;
+  std::string model, arm, hardware, device;
   std::int64_t batch = 0;
   double epoch_s = 0, step_s = 0;
   // Of a sample: forward, backward and update; copies to the device; the rest,
-  // in which it waits.
+  // in which it waits. Medians, so the first two may be more than all of it.
   double compute_s = 0, copy_s = 0, idle_s = 0;
   double flops_per_byte = 0;  // by the plan; NaN: no plan for this model
   double flops_per_s = 0;     // reached in compute
   // By a step: work handed over together, and what it holds. NaN: not counted.
   double launches = 0, operations = 0;
 
-  double sample_s() const { return compute_s + copy_s + idle_s; }
+  double sample_s() const { return step_s / static_cast<double>(batch); }
 };
 
 // Measured points of one device of a study that follows seed 004, by batch.

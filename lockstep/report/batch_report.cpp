@@ -124,6 +124,10 @@ BatchReport make_batch_report(const BatchRuns& runs,
       .sensitivity = batch_sensitivity(sensitivity_of(runs, options)),
       .context = {"information: " + runs.information}};
   out.context.insert(out.context.end(), runs.notes.begin(), runs.notes.end());
+  if (options.target_accuracy && runs.recorded)
+    out.context.push_back(
+        "target: Fano's bound of that accuracy, which information as recorded "
+        "passes earlier; plain time is to the accuracy itself");
   for (const BatchComparison& c : comparisons) {
     out.context.push_back(context_of(c));
     out.answer.push_back(answer_of(c));

@@ -35,7 +35,8 @@ BatchReport make_batch_report(const BatchRuns& runs,
                               const std::optional<DevicesAsked>& more = {});
 
 // Text and JSON hold them all; JSON's `rows` are the batches. CSV is one table:
-// batches, choices, curve, sensitivity, own or devices, else Error{Fault::config}.
+// batches, choices, curve, sensitivity, own or devices, else
+// Error{Fault::config}.
 std::string to_string(const BatchReport& report, Format format,
                       const std::string& csv_table);
 

@@ -159,6 +159,7 @@ Table batch_own_choices(std::span<const OwnChoice> choices) {
   };
   Table table{.verb = "batch",
               .columns = {{.name = "chosen_by", .title = "chosen by"},
+                          {.name = "arm"},
                           {.name = "ranks", .title = "devices"},
                           {.name = "runs"},
                           {.name = "first_batch", .title = "begins"},
@@ -176,17 +177,21 @@ Table batch_own_choices(std::span<const OwnChoice> choices) {
                           seconds("pilot_s", "pilot"),
                           seconds("time_s", "to target"),
                           {.name = "fixed_batch", .title = "best fixed"},
+                          {.name = "fixed_runs", .title = "its runs"},
+                          {.name = "fixed_reached", .title = "reached"},
                           seconds("fixed_s", "its time"),
                           {.name = "extra_time",
                            .title = "extra time",
                            .unit = "(%)",
                            .show = scaled(100, 0)}}};
   for (const OwnChoice& c : choices)
-    table.add({c.mode, c.ranks, static_cast<std::int64_t>(c.num_runs),
+    table.add({c.mode, c.arm, c.ranks, static_cast<std::int64_t>(c.num_runs),
                c.first_batch, c.lowest_end, c.highest_end, c.best_accuracy,
                c.target_nats, static_cast<std::int64_t>(c.num_reached),
                c.pilot_s, cell(c.time_s),
-               c.fixed_s ? Cell(c.fixed_batch) : Cell(), cell(c.fixed_s),
+               c.fixed_s ? Cell(c.fixed_batch) : Cell(),
+               static_cast<std::int64_t>(c.fixed_runs),
+               static_cast<std::int64_t>(c.fixed_reached), cell(c.fixed_s),
                cell(c.extra_time())});
   return table;
 }

@@ -31,7 +31,8 @@ std::map<std::string, Wanted> wanted_of(const std::vector<Job>& jobs) {
   std::map<std::string, Wanted> out;
   for (const Job& job : jobs) {
     const RunConfig& config = job.point.config;
-    if (config.comm.ranks != 1 || job.runs == 0 || job.failed ||
+    if (config.comm.ranks != 1 || config.batch.mode != BatchMode::fixed ||
+        job.runs == 0 || job.failed ||
         (job.point.mode != PointMode::timed &&
          job.point.mode != PointMode::train))
       continue;
@@ -87,9 +88,10 @@ void profile_models(Lab& lab) {
     const fs::path out = folder / (file_name(model) + ".json");
     if (lab.stopped() || fs::exists(out)) continue;
     fs::create_directories(folder);
-    fmt::print(stderr, "# {} is profiled at batch {}\n", model,
-               fmt::join(wanted.batches, ", "));
-    if (const std::string why = profile_once(lab, wanted, out); !why.empty())
+    fmt::print(stderr, "# {} is profiled at batch {} with the settings of {}\n",
+               model, fmt::join(wanted.batches, ", "), wanted.job->point.id);
+    const std::string why = profile_once(lab, wanted, out);
+    if (!why.empty() && !lab.stopped())
       warn(lab, fmt::format("no profile of {}: {}", model, why));
   }
 }

@@ -63,6 +63,7 @@ SweepEnd sweep(StudyFolder& folder, const SweepOrder& order) {
     verify_points(lab, read_study(folder.path()));
     predict_missing(lab);
     profile_models(lab);
+    if (lab.stopped()) return SweepEnd::interrupted;
   } else {
     folder.append("stopped",
                   {{"why", end == SweepEnd::out_of_time ? "--max-minutes"

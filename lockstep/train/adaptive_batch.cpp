@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "lockstep/batch/learning_rate_rules.h"
@@ -26,6 +27,7 @@ constexpr std::int64_t kLeastNoiseEvery = 10, kMostNoiseEvery = 1000;
 // LibTorch's search for the fastest kernels takes two seconds for a new size of
 // ResNet-18 on an H200: not for the end of a run.
 constexpr double kSearchPaysFrom_s = 100;
+constexpr double kUnknown_s = std::numeric_limits<double>::infinity();
 
 // All that ranks must share of a decision.
 struct Choice {
@@ -107,17 +109,16 @@ Json decide_alone(const Session& s) {
 
 // Of training, at the pace of the size used last.
 double expected_left_s(const Session& s) {
-  const auto samples = static_cast<double>(s.data.train->size());
-  const double left =
-      s.config.train.steps > 0
-          ? static_cast<double>(s.config.train.steps - s.at.step) *
-                static_cast<double>(s.batch.size.global)
-          : static_cast<double>(s.config.train.epochs) * samples -
-                s.batch.progress;
   const auto times = s.batch.pass_s.find(per_pass(s.batch.size, s.batch.ranks));
-  if (times == s.batch.pass_s.end()) return left;  // nothing was timed yet
-  return left * median_of(times->second) /
-         static_cast<double>(times->first * s.batch.ranks);
+  if (times == s.batch.pass_s.end()) return kUnknown_s;
+  const double step_s =
+      median_of(times->second) * static_cast<double>(s.batch.size.passes);
+  if (s.config.train.steps > 0)
+    return static_cast<double>(s.config.train.steps - s.at.step) * step_s;
+  const double all = static_cast<double>(s.config.train.epochs) *
+                     static_cast<double>(s.data.train->size());
+  return (all - s.batch.progress) / progress_of(s, s.batch.size.global) *
+         step_s;
 }
 
 std::vector<Json> read_decisions(const std::string& file) {

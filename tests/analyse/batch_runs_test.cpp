@@ -395,14 +395,15 @@ TEST(BatchRuns, WhatChoseItsBatchStandsAgainstTheFastestFixedOne) {
   const double best_s = fixed.at(0).rows.at(1).information.time_s.value();
   const auto own = own_choices(runs.choosing, fixed, Crossing::interpolated);
   ASSERT_EQ(own.size(), 2u);
-  EXPECT_EQ(own[0].mode, "adaptive");
-  EXPECT_EQ(own[0].first_batch, 32);
-  EXPECT_EQ(own[0].highest_end, 128);
-  EXPECT_NEAR(own[0].extra_time().value(), std::sqrt(2.0) - 1, 1e-9)
+  EXPECT_EQ(own[1].fixed_reached, 1u);
+  EXPECT_EQ(own[1].mode, "adaptive");
+  EXPECT_EQ(own[1].first_batch, 32);
+  EXPECT_EQ(own[1].highest_end, 128);
+  EXPECT_NEAR(own[1].extra_time().value(), std::sqrt(2.0) - 1, 1e-9)
       << "its epochs take as long as those of 32";
-  EXPECT_EQ(own[1].mode, "information");
-  EXPECT_EQ(own[1].fixed_batch, 64);
-  EXPECT_NEAR(own[1].time_s.value(), best_s + 7, 1e-9) << "the pilot counts";
+  EXPECT_EQ(own[0].mode, "a pilot of 1 epoch");
+  EXPECT_EQ(own[0].fixed_batch, 64);
+  EXPECT_NEAR(own[0].time_s.value(), best_s + 7, 1e-9) << "the pilot counts";
 }
 
 TEST(BatchRuns, AStudyOfChoosingRunsAloneIsRefused) {

@@ -5,6 +5,7 @@ network namespaces; where the system forbids them, ctest counts this as skipped
 and the output says why."""
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -49,6 +50,8 @@ class OverASlowLink(unittest.TestCase):
 
 def forbidden():
     """Why no namespace can be made, or nothing."""
+    if not shutil.which("unshare"):
+        return "there is no unshare"
     done = subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--uts", "--mount", "ip", "link", "add",
                            "va", "type", "veth", "peer", "name", "vb"], capture_output=True, text=True)
     return done.stderr.strip() if done.returncode else ""

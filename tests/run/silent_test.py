@@ -8,7 +8,7 @@ import unittest
 from running import (Folder, kill, lockstep, losses, sets, start,
                      wait_for_steps)
 
-DEADLINE_S = 1
+DEADLINE_S = 3
 
 
 class Silent(unittest.TestCase):
