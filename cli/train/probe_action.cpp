@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/command.h"
@@ -24,11 +25,13 @@ namespace {
 
 constexpr double kDeadline_s = 120;
 
+// Of several groups the worst contention: more ranks share the same cores.
 void take(const Link& more, std::optional<Link>& into) {
   if (!into) {
     into = more;
     return;
   }
+  into->contention = std::max(into->contention, more.contention);
   into->curves.insert(into->curves.end(), more.curves.begin(),
                       more.curves.end());
 }

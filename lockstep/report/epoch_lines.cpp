@@ -100,7 +100,9 @@ ClaimPoints alone_of(const ClaimPoints& all) {
 
 void add_ours(std::vector<EpochLine>& out, const Study& study,
               const std::string& model) {
-  const auto of_model = [&](const StudyPoint& p) { return p.model == model; };
+  const auto of_model = [&](const StudyPoint& p) {
+    return p.model == model && p.epoch_s > 0 && !p.batch_changes;
+  };
   const ClaimPoints all = points_where(study, of_model), one = alone_of(all);
   using Key = std::tuple<std::string, std::string, std::int64_t, Origin>;
   std::map<Key, std::vector<Timed>> groups;

@@ -83,14 +83,18 @@ std::string layers_that_dip(const LayerTimes& times, std::int64_t batch,
 void add_dips(std::vector<Dip>& out, const Study& study,
               const LayerTimes& times) {
   const ClaimPoints one = points_where(study, [&](const StudyPoint& p) {
-    return p.model == times.model && p.ranks == 1 &&
+    return p.model == times.model && p.ranks == 1 && !p.batch_changes &&
            p.origin == Origin::measured;
   });
+  const auto alike = [](const StudyPoint& x, const StudyPoint& y) {
+    return x.arm == y.arm && x.hardware == y.hardware;
+  };
   const auto sample = [](const StudyPoint* p) {
     return p->step.value / double(p->global_batch);
   };
   for (std::size_t i = 1; i + 1 < one.size(); ++i) {
     const StudyPoint *a = one[i - 1], *b = one[i], *c = one[i + 1];
+    if (!alike(*a, *b) || !alike(*b, *c)) continue;
     const double least = std::min(sample(a), sample(c));
     const double high = b->step.high / double(b->global_batch),
                  low = std::min(a->step.low / double(a->global_batch),
