@@ -43,9 +43,7 @@ void check(const Asked& asked) {
   const ClusterAsked& on = asked.cluster;
   if (told && (profile ? !on.link.empty() : on.any() || !asked.devices.empty()))
     throw Error(Fault::config, asked.runs[0],
-                profile ? "is a profile: --link goes with a study"
-                        : "is a validation: --link, --hardware, --per-node and "
-                          "--devices go with a study");
+                "is no study: predictions of more devices go with one");
   if (asked.markdown && asked.format != Format::text)
     throw Error(Fault::config, "--markdown",
                 "one of --markdown, --csv and --json at a time");
