@@ -35,8 +35,7 @@ void check(const Asked& asked) {
   const bool profile = is_profile(asked.runs[0]);
   const bool told = is_told(asked.runs[0]);
   if (told && asked.runs.size() > 1)
-    throw Error(Fault::config, asked.runs[1],
-                "one profile or validation at a time");
+    throw Error(Fault::config, asked.runs[1], "goes alone, one at a time");
   if (!profile && asked.profile.any())
     throw Error(Fault::config, "report",
                 "--device and --recipe go with a profile");
