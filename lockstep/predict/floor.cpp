@@ -27,8 +27,8 @@ struct Need {
   }
 };
 
-double element_bytes(const Profile& p) {
-  return p.precision == Precision::bf16 ? 2 : 4;
+double element_bytes(Precision precision) {
+  return precision == Precision::bf16 ? 2 : 4;
 }
 
 // Rows of the answer that hold something of the model: layers, then the loss.
@@ -75,6 +75,19 @@ void add_loss(Need& need, double elements) {
   need.in = need.in_grad = elements;
 }
 
+// `between`: what the row before hands on without memory.
+void add_row(Need& need, const WorkPlan& plan, std::size_t i, double batch,
+             double between) {
+  const LayerWork& row = plan.layers[i];
+  const double in = batch * static_cast<double>(row.input_numel) - between;
+  need.in += in;
+  need.in_grad += i > 0 ? in : 0;  // nobody asks for that of the data
+  need.out += batch * static_cast<double>(row.output_numel) - between;
+  need.weights += weights_of(plan, row, batch);
+  *need.forward_flops += batch * row.forward_flops;
+  *need.backward_flops += batch * row.backward_flops;
+}
+
 // Rows of one layer that follow each other hand on what lies between them.
 std::vector<Need> needs_by(const WorkPlan& plan, const Profile& profile) {
   const double batch = static_cast<double>(profile.batches.back());
@@ -82,20 +95,13 @@ std::vector<Need> needs_by(const WorkPlan& plan, const Profile& profile) {
   std::vector<Need> out(row_count(profile));
   for (Need& need : out) need.forward_flops = need.backward_flops = 0;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-    const LayerWork& row = plan.layers[i];
-    Need& need = out[layer[i]];
     const bool inside = i > 0 && layer[i] == layer[i - 1];
-    const double between =
-        inside ? batch * static_cast<double>(std::min(
-                             row.input_numel, plan.layers[i - 1].output_numel))
-               : 0;
-    const double in = batch * static_cast<double>(row.input_numel) - between;
-    need.in += in;
-    need.in_grad += i > 0 ? in : 0;  // nobody asks for that of the data
-    need.out += batch * static_cast<double>(row.output_numel) - between;
-    need.weights += weights_of(plan, row, batch);
-    *need.forward_flops += batch * row.forward_flops;
-    *need.backward_flops += batch * row.backward_flops;
+    const double between = inside
+                               ? batch * static_cast<double>(std::min(
+                                             plan.layers[i].input_numel,
+                                             plan.layers[i - 1].output_numel))
+                               : 0;
+    add_row(out[layer[i]], plan, i, batch, between);
   }
   if (profile.loss && layer.back() != profile.layers.size())
     add_loss(out.back(),
@@ -105,7 +111,7 @@ std::vector<Need> needs_by(const WorkPlan& plan, const Profile& profile) {
 
 std::vector<Need> needs_by(const Profile& profile) {
   const double batch = static_cast<double>(profile.batches.back());
-  const double element = element_bytes(profile);
+  const double element = element_bytes(profile.precision);
   std::vector<Need> out(row_count(profile));
   for (const ProfileParam& param : profile.params)
     out[param.layer].weights += static_cast<double>(param.numel);
@@ -162,6 +168,16 @@ bool Floors::knows_flops() const {
       rows, [](const LayerFloor& row) { return row.flops.has_value(); });
 }
 
+double planned_intensity(const WorkPlan& plan, double batch,
+                         Precision precision) {
+  Need need{.forward_flops = 0, .backward_flops = 0};
+  for (std::size_t i = 0; i < plan.layers.size(); ++i)
+    add_row(need, plan, i, batch, 0);
+  const double element = element_bytes(precision);
+  return (*need.forward_flops + *need.backward_flops) /
+         (need.forward_bytes(element) + need.backward_bytes(element));
+}
+
 bool describes(const WorkPlan& plan, const Profile& profile) {
   if (!std::ranges::equal(plan.params, profile.params,
                           [](const ParamInfo& a, const ProfileParam& b) {
@@ -191,7 +207,7 @@ Floors floors_of(const Profile& profile, const std::optional<WorkPlan>& plan,
   const std::vector<Need> needs =
       plan ? needs_by(*plan, profile) : needs_by(profile);
   for (std::size_t i = 0; i < needs.size(); ++i) {
-    LayerFloor row = floor_of(needs[i], element_bytes(profile), out);
+    LayerFloor row = floor_of(needs[i], element_bytes(profile.precision), out);
     const auto timed = [&](const auto& of) {
       row.timed_s = of.forward_s[last] + of.backward_s[last];
     };

@@ -41,6 +41,10 @@ struct Floors {
   bool knows_flops() const;
 };
 
+// FLOPs a byte of a step in which no row of the plan finds anything in a cache.
+double planned_intensity(const WorkPlan& plan, double batch,
+                         Precision precision);
+
 // Whether the plan is that of the profile's model: the same parameters, input
 // and layers.
 bool describes(const WorkPlan& plan, const Profile& profile);

@@ -8,6 +8,7 @@
 
 #include "lockstep/core/error.h"
 #include "lockstep/core/units.h"
+#include "lockstep/predict/floor.h"
 #include "lockstep/predict/subject.h"
 #include "lockstep/report/cells.h"
 #include "lockstep/report/claim_points.h"
@@ -15,28 +16,14 @@
 namespace lockstep {
 namespace {
 
-// FLOPs and bytes of a step where no layer finds anything in a cache: forward
-// reads and writes activations and reads weights; backward reads both and the
-// gradients, and writes gradients.
-double planned_intensity(const WorkPlan& work, double batch, double element) {
-  double flops = 0, bytes = 0;
-  for (const LayerWork& row : work.layers) {
-    const double in = batch * static_cast<double>(row.input_numel),
-                 out = batch * static_cast<double>(row.output_numel),
-                 weights = static_cast<double>(row.params);
-    flops += batch * (row.forward_flops + row.backward_flops);
-    bytes += element * (3 * in + 2 * out + 2 * weights) + 4 * weights;
-  }
-  return flops / bytes;
-}
-
 double intensity_of(const RunFacts& run, double batch) {
   try {
     const Subject subject = find_subject(run.model);
     if (!subject.plan || subject.plan->param_count() != run.parameters)
       return std::nan("");
-    return planned_intensity(*subject.plan, batch,
-                             run.precision == "bf16" ? 2 : 4);
+    return planned_intensity(
+        *subject.plan, batch,
+        run.precision == "bf16" ? Precision::bf16 : Precision::fp32);
   } catch (const Error&) {
     return std::nan("");  // no built-in model: nothing to plan with
   }

@@ -6,6 +6,7 @@
 #include "lockstep/core/units.h"
 #include "lockstep/report/cells.h"
 #include "lockstep/report/epoch_lines.h"
+#include "lockstep/report/study_columns.h"
 
 namespace lockstep {
 namespace {
@@ -50,22 +51,17 @@ Json numbers(const std::vector<double>& values) {
 }  // namespace
 
 Table byte_lines_table(const std::vector<EpochLine>& lines) {
-  Table table{
-      .verb = "report",
-      .columns = {{.name = "model"},
-                  {.name = "strategy"},
-                  {.name = "arm"},
-                  {.name = "origin"},
-                  {.name = "ranks"},
-                  {.name = "batches"},
-                  rate("rate_bytes_per_s", "slope reads"),
-                  rate("rate_lo95_bytes_per_s", "from"),
-                  rate("rate_hi95_bytes_per_s", "to"),
-                  {.name = "r2", .title = "R2", .show = scaled(1, 3)},
-                  share("alone_share", "one device has"),
-                  share("communication_share", "communication"),
-                  share("exposed_share", "exposed, timed"),
-                  rate("own_rate_bytes_per_s", "without one device's")}};
+  Table table{.verb = "report",
+              .columns = study_columns(
+                  {{.name = "batches"},
+                   rate("rate_bytes_per_s", "slope reads"),
+                   rate("rate_lo95_bytes_per_s", "from"),
+                   rate("rate_hi95_bytes_per_s", "to"),
+                   {.name = "r2", .title = "R2", .show = scaled(1, 3)},
+                   share("alone_share", "one device has"),
+                   share("communication_share", "communication"),
+                   share("exposed_share", "exposed, timed"),
+                   rate("own_rate_bytes_per_s", "without one device's")})};
   for (const EpochLine& line : lines) {
     if (!line.by_bytes) continue;
     const Line& l = *line.by_bytes;
@@ -84,17 +80,13 @@ Table byte_lines_table(const std::vector<EpochLine>& lines) {
 
 Table batch_lines_table(const std::vector<EpochLine>& lines) {
   Table table{.verb = "report",
-              .columns = {{.name = "model"},
-                          {.name = "strategy"},
-                          {.name = "arm"},
-                          {.name = "origin"},
-                          {.name = "ranks"},
-                          {.name = "batches"},
-                          seconds("offset_s", "offset"),
-                          seconds("slope_s", "slope, times batch"),
-                          seconds("slope_lo95_s", "from"),
-                          seconds("slope_hi95_s", "to"),
-                          {.name = "r2", .title = "R2", .show = scaled(1, 3)}}};
+              .columns = study_columns(
+                  {{.name = "batches"},
+                   seconds("offset_s", "offset"),
+                   seconds("slope_s", "slope, times batch"),
+                   seconds("slope_lo95_s", "from"),
+                   seconds("slope_hi95_s", "to"),
+                   {.name = "r2", .title = "R2", .show = scaled(1, 3)}})};
   for (const EpochLine& line : lines) {
     const Line& l = line.by_inverse_batch;
     table.add({line.model, line.strategy, line.arm, whose(line), line.ranks,

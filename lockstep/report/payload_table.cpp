@@ -4,32 +4,28 @@
 // outputs.
 #include "lockstep/core/units.h"
 #include "lockstep/report/cells.h"
+#include "lockstep/report/study_columns.h"
 #include "lockstep/report/study_tables.h"
 
 namespace lockstep {
 
 Table payload_table(const Study& study) {
   Table table{.verb = "report",
-              .columns = {{.name = "model"},
-                          {.name = "strategy"},
-                          {.name = "arm"},
-                          {.name = "origin"},
-                          {.name = "ranks"},
-                          {.name = "per_rank", .title = "a rank"},
-                          {.name = "payload"},
-                          {.name = "messages_a_step",
-                           .title = "messages",
-                           .show = scaled(1, 0)},
-                          {.name = "bytes_a_step",
-                           .title = "bytes",
-                           .show = with(format_bytes)},
-                          {.name = "bus_bytes_a_step",
-                           .title = "over a link",
-                           .show = with(format_bytes)},
-                          {.name = "seconds_a_step",
-                           .title = "time",
-                           .unit = "(ms)",
-                           .show = scaled(1e3, 3)}}};
+              .columns = study_columns({{.name = "per_rank", .title = "a rank"},
+                                        {.name = "payload"},
+                                        {.name = "messages_a_step",
+                                         .title = "messages",
+                                         .show = scaled(1, 0)},
+                                        {.name = "bytes_a_step",
+                                         .title = "bytes",
+                                         .show = with(format_bytes)},
+                                        {.name = "bus_bytes_a_step",
+                                         .title = "over a link",
+                                         .show = with(format_bytes)},
+                                        {.name = "seconds_a_step",
+                                         .title = "time",
+                                         .unit = "(ms)",
+                                         .show = scaled(1e3, 3)}})};
   for (const StudyPoint& p : study.points)
     for (const PayloadFlow& flow : p.payloads)
       table.add({p.model, p.strategy, p.arm, std::string(word(p.origin)),

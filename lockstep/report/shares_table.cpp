@@ -8,6 +8,7 @@
 #include "lockstep/core/units.h"
 #include "lockstep/hardware/presets.h"
 #include "lockstep/report/cells.h"
+#include "lockstep/report/study_columns.h"
 #include "lockstep/report/study_tables.h"
 
 namespace lockstep {
@@ -58,30 +59,25 @@ Column share(const char* name, const char* title) {
 
 Table shares_table(const Study& study) {
   Table table{.verb = "report",
-              .columns = {{.name = "model"},
-                          {.name = "strategy"},
-                          {.name = "arm"},
-                          {.name = "origin"},
-                          {.name = "ranks"},
-                          {.name = "per_rank", .title = "a rank"},
-                          share("compute_share", "compute"),
-                          share("exposed_comm_share", "exposed"),
-                          share("hidden_comm_share", "hidden"),
-                          share("input_share", "input"),
-                          share("wait_share", "wait"),
-                          share("imbalance", "straggler"),
-                          {.name = "bus_bytes_per_s",
-                           .title = "bus",
-                           .show = with(format_rate)},
-                          share("link_share", "of peak"),
-                          {.name = "link_peak_bytes_per_s",
-                           .title = "peak",
-                           .show = with(format_rate)},
-                          {.name = "peak_from"},
-                          {.name = "peak_memory_bytes",
-                           .title = "memory",
-                           .show = with(format_bytes)},
-                          share("memory_share", "of memory")}};
+              .columns = study_columns({{.name = "per_rank", .title = "a rank"},
+                                        share("compute_share", "compute"),
+                                        share("exposed_comm_share", "exposed"),
+                                        share("hidden_comm_share", "hidden"),
+                                        share("input_share", "input"),
+                                        share("wait_share", "wait"),
+                                        share("imbalance", "straggler"),
+                                        {.name = "bus_bytes_per_s",
+                                         .title = "bus",
+                                         .show = with(format_rate)},
+                                        share("link_share", "of peak"),
+                                        {.name = "link_peak_bytes_per_s",
+                                         .title = "peak",
+                                         .show = with(format_rate)},
+                                        {.name = "peak_from"},
+                                        {.name = "peak_memory_bytes",
+                                         .title = "memory",
+                                         .show = with(format_bytes)},
+                                        share("memory_share", "of memory")})};
   for (const StudyPoint& p : study.points) {
     if (!p.drawn() || p.runs.empty()) continue;
     const StepPieces& s = p.pieces;

@@ -8,6 +8,7 @@
 #include "lockstep/core/units.h"
 #include "lockstep/predict/verdict.h"
 #include "lockstep/report/cells.h"
+#include "lockstep/report/study_columns.h"
 
 namespace lockstep {
 namespace {
@@ -307,18 +308,13 @@ Table laws_table(const StudyFindings& findings) {
 
 Table saturation_table(const StudyFindings& findings) {
   Table table{.verb = "report",
-              .columns = {{.name = "model"},
-                          {.name = "strategy"},
-                          {.name = "arm"},
-                          {.name = "origin"},
-                          {.name = "ranks"},
-                          plain("per_rank", "a device", 1),
-                          plain("per_rank_lo95", "from", 1),
-                          plain("per_rank_hi95", "to", 1),
-                          plain("slope", "", 2),
-                          seconds("floor_s", "floor"),
-                          percent("rms", "misses by"),
-                          {.name = "note"}}};
+              .columns = study_columns({plain("per_rank", "a device", 1),
+                                        plain("per_rank_lo95", "from", 1),
+                                        plain("per_rank_hi95", "to", 1),
+                                        plain("slope", "", 2),
+                                        seconds("floor_s", "floor"),
+                                        percent("rms", "misses by"),
+                                        {.name = "note"}})};
   for (const SaturationRow& row : findings.saturation)
     table.add({row.model, row.strategy, row.arm, std::string(word(row.origin)),
                row.ranks, cell(row.at.per_rank), cell(row.at.low),

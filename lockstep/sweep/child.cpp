@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "lockstep/core/clock.h"
@@ -102,6 +103,13 @@ void Child::ask(int signal) {
   if (asked_s_ > 0) return;
   asked_s_ = now_s();
   ::kill(-process_, signal);
+}
+
+ChildEnd Child::wait() {
+  while (true) {
+    if (std::optional<ChildEnd> end = poll()) return std::move(*end);
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 std::optional<ChildEnd> Child::poll() {

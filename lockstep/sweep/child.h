@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct ChildEnd {
   std::string last_words;  // the last lines of its log that say something
 };
 
+// Between two looks at processes at work.
+constexpr auto kPoll = std::chrono::milliseconds(10);
+
 // A process at work. It ends with the thread that started it, however that
 // thread ends; asked for often enough, it keeps its deadline and hears of a
 // stop. One thread can look after many.
@@ -39,6 +43,7 @@ class Child {
 
   // How it ended; nothing while it runs.
   std::optional<ChildEnd> poll();
+  ChildEnd wait();
 
  private:
   // First what it is told, after a while for good.

@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
+#include <algorithm>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "lockstep/config/model_name.h"
 #include "lockstep/sweep/lab.h"
@@ -18,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPoll = std::chrono::milliseconds(10);
 constexpr std::int64_t kSteps = 24;      // timed at each batch size
 constexpr std::int64_t kLeastSteps = 5;  // fewer have no median
 
@@ -70,13 +68,9 @@ std::string profile_once(const Lab& lab, const Wanted& wanted,
        .log = fs::path(out).replace_extension(".log"),
        .deadline_s = lab.recipe.study.deadline_s,
        .stop = lab.order.stop});
-  while (true) {
-    if (const std::optional<ChildEnd> end = child.poll())
-      return end->exit_code == 0
-                 ? ""
-                 : why_failed(*end, false) + ": " + end->last_words;
-    std::this_thread::sleep_for(kPoll);
-  }
+  const ChildEnd end = child.wait();
+  return end.exit_code == 0 ? ""
+                            : why_failed(end, false) + ": " + end.last_words;
 }
 
 }  // namespace

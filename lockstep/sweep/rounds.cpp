@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPoll = std::chrono::milliseconds(10);
 // Seconds the cores are watched before a round.
 constexpr double kWatch_s = 0.3;
 

@@ -5,12 +5,12 @@ as skipped and the output says why."""
 
 import os
 import subprocess
-import sys
 import unittest
+
+import namespaces
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ["LOCKSTEP_MPI_PROGRAM"]
-SKIPPED = 77  # SKIP_RETURN_CODE
 
 
 def two_hosts(rate, *arguments):
@@ -34,17 +34,5 @@ class TwoHosts(unittest.TestCase):
         self.assertGreater(min(seconds), 0.055)
 
 
-def forbidden():
-    """Why no namespace can be made, or nothing."""
-    done = subprocess.run(["unshare", "--user", "--map-root-user", "--net",
-                           "--uts", "--mount", "ip", "link", "add", "va",
-                           "type", "veth", "peer", "name", "vb"],
-                          capture_output=True, text=True)
-    return done.stderr.strip() if done.returncode else ""
-
-
 if __name__ == "__main__":
-    if why := forbidden():
-        print("not run: this system makes no network namespaces:", why)
-        sys.exit(SKIPPED)
-    unittest.main()
+    namespaces.main()

@@ -160,5 +160,24 @@ TEST(Floor, WhereTheLossIsTimedTheHeadCountsWithIt) {
   EXPECT_GT(loss.floor_s, 0);
 }
 
+TEST(Floor, IntensityIsFlopsOverTheBytesOfBothPasses) {
+  const LayerWork row{.name = "fc",
+                      .type = "Linear",
+                      .output = {5},
+                      .params = 50,
+                      .forward_flops = 100,
+                      .backward_flops = 200,
+                      .input_numel = 10,
+                      .output_numel = 5};
+  WorkPlan plan;
+  plan.layers = {row};
+  // Two samples: 20 read, 10 written, 50 weights; back 10, 20 and 50 read, and
+  // 50 gradients of four bytes written. Nobody asks for the data's gradient.
+  EXPECT_DOUBLE_EQ(planned_intensity(plan, 2, Precision::fp32),
+                   600.0 / (4 * 80 + 4 * 80 + 4 * 50));
+  EXPECT_DOUBLE_EQ(planned_intensity(plan, 2, Precision::bf16),
+                   600.0 / (2 * 80 + 2 * 80 + 4 * 50));
+}
+
 }  // namespace
 }  // namespace lockstep

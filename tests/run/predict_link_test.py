@@ -5,17 +5,17 @@ network namespaces; where the system forbids them, ctest counts this as skipped
 and the output says why."""
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "comm"))
+import namespaces
 from predicting import agree, ended_well, predicted, profile, step_of, write_recipe
 from running import BIN, Folder
 
 TWO_HOSTS = pathlib.Path(__file__).resolve().parents[2] / "tools/two_hosts.sh"
-SKIPPED = 77  # SKIP_RETURN_CODE
 PARAMS = 2_000_000  # 8 MB: some 70 ms on the link
 ATTEMPTS = 3
 
@@ -48,17 +48,5 @@ class OverASlowLink(unittest.TestCase):
         self.assertLess(step_s["local_sgd"], 0.5 * step_s["ddp"])
 
 
-def forbidden():
-    """Why no namespace can be made, or nothing."""
-    if not shutil.which("unshare"):
-        return "there is no unshare"
-    done = subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--uts", "--mount", "ip", "link", "add",
-                           "va", "type", "veth", "peer", "name", "vb"], capture_output=True, text=True)
-    return done.stderr.strip() if done.returncode else ""
-
-
 if __name__ == "__main__":
-    if why := forbidden():
-        print("not run: this system makes no network namespaces:", why)
-        sys.exit(SKIPPED)
-    unittest.main()
+    namespaces.main()
