@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "bench/gpu_floor.h"
 #include "lockstep/kernels/gpu_table.h"
+#include "lockstep/kernels/image_place.h"
 #include "lockstep/kernels/padded.h"
 #include "lockstep/model/model.h"
 #include "lockstep/optim/optimizer.h"
@@ -296,12 +298,13 @@ void image_batches(FloorTable& table) {
   ImageBatch b;
   b.pixels = at::randint(256, {set, 32, 32, 4}, bytes);
   b.classes = at::zeros({set}, full().dtype(at::kLong));
-  b.order = at::zeros({batch, 4}, full().dtype(at::kInt));
-  b.order.select(1, 0).copy_(at::randperm(set).narrow(0, 0, batch));
+  std::vector<ImagePlace> places(batch);  // as they are
+  b.order = at::from_blob(places.data(), {batch, 8}, at::kInt).cuda();
+  b.order.select(1, 7).copy_(at::randperm(set).narrow(0, 0, batch));
   b.gain = {1, 1, 1}, b.white = {255, 255, 255}, b.offset = {0, 0, 0};
   b.inputs = images({batch, 3, 32, 32});
   b.targets = at::empty({batch}, full().dtype(at::kLong));
-  const at::Tensor index = b.order.select(1, 0).to(at::kLong);
+  const at::Tensor index = b.order.select(1, 7).to(at::kLong);
   table.row(
       "image batch 2048x3x32x32 (LibTorch's plain)",
       {.bytes = bytes_of({b.inputs}) + batch * 32.0 * 32 * 4},

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's side of bench/learn.py: ResNet-18 on CIFAR-10 by a recipe of ours.
+"""PyTorch's side of bench/learn.py: a model trained by a recipe of ours.
 
-    python3 bench/learn_torch.py RECIPE FOLDER EPOCHS SEED
+    python3 bench/learn_torch.py CONFIG ROOT EPOCHS SEED
 
-FOLDER holds CIFAR-10's .bin files. The set lies on the GPU; crops and flips are drawn
-there. Prints one line of JSON: test accuracy and mean training loss of each epoch.
+CONFIG is a run's config.toml: every setting is there. ROOT holds the data. The set lies on
+the GPU; what changes images is drawn there. Prints one line of JSON: held-back accuracy and
+mean training loss of each epoch.
 """
+import contextlib
 import json
 import math
 import pathlib
@@ -14,89 +16,90 @@ import tomllib
 
 import torch
 
-from torch_models import resnet18
+import learn_data
+from torch_models import MODELS, convolves_images
 
 
-def read(folder, names):
-    raw = b"".join((folder / f"{name}.bin").read_bytes() for name in names)
-    rows = torch.frombuffer(bytearray(raw), dtype=torch.uint8).view(-1, 3073)
-    return (rows[:, 1:].view(-1, 3, 32, 32).cuda().float() / 255, rows[:, 0].long().cuda())
-
-
-def augmented(images, pad):
-    """A random window of the padded image, mirrored half of the time."""
-    count = len(images)
-    padded = torch.nn.functional.pad(images, [pad] * 4)
-    shift = torch.randint(0, 2 * pad + 1, (2, count, 1), device="cuda")
-    line = torch.arange(32, device="cuda")
-    y, x = line + shift[0], line + shift[1]
-    x = torch.where(torch.rand(count, 1, device="cuda") < 0.5, x.flip(1), x)
-    each = torch.arange(count, device="cuda").view(-1, 1, 1)
-    return padded.permute(0, 2, 3, 1)[each, y[:, :, None], x[:, None, :]].permute(0, 3, 1, 2)
-
-
-def share(epoch, epochs, warmup):
+def share(epoch, epochs, optim):
+    """Of the learning rate."""
+    warmup = optim["warmup_epochs"]
     if epoch < warmup:
         return epoch / warmup
+    if optim["schedule"] == "constant":
+        return 1.0
+    assert optim["schedule"] == "cosine", optim["schedule"]
     return 0.5 * (1 + math.cos(math.pi * (epoch - warmup) / (epochs - warmup)))
 
 
-def groups(model, decay):
-    """No decay on normalisation and biases."""
-    return [{"params": [p for p in model.parameters() if p.dim() > 1], "weight_decay": decay},
-            {"params": [p for p in model.parameters() if p.dim() <= 1], "weight_decay": 0.0}]
+def groups(model, optim):
+    """Decay on all parameters, or not on normalisation and biases."""
+    plain = [] if optim["decay_norm_and_bias"] else [p for p in model.parameters() if p.dim() <= 1]
+    spared = {id(p) for p in plain}
+    decayed = [p for p in model.parameters() if id(p) not in spared]
+    return [{"params": decayed, "weight_decay": optim["weight_decay"]},
+            {"params": plain, "weight_decay": 0.0}]
+
+
+def make_optimizer(model, optim):
+    if optim["kind"] == "adam":
+        return torch.optim.Adam(groups(model, optim), lr=0.0, fused=True,
+                                betas=(optim["beta1"], optim["beta2"]), eps=optim["eps"])
+    assert optim["kind"] == "sgd", optim["kind"]
+    return torch.optim.SGD(groups(model, optim), lr=0.0, momentum=optim["momentum"],
+                           nesterov=optim["nesterov"], fused=True)
 
 
 class Training:
-    def __init__(self, recipe, folder):
-        data, self.optim = recipe["data"], recipe["optim"]
-        self.smoothing = recipe["train"]["label_smoothing"]
-        self.batch, self.pad = recipe["batch"]["per_rank"], data["crop_pad_px"]
-        self.mean, self.std = (torch.tensor(data[k], device="cuda").view(3, 1, 1)
-                               for k in ("mean", "std"))
-        self.train = read(folder, [f"data_batch_{i}" for i in range(1, 6)])
-        self.test = read(folder, ["test_batch"])
-        self.model = resnet18().cuda().to(memory_format=torch.channels_last)
-        self.sgd = torch.optim.SGD(groups(self.model, self.optim["weight_decay"]), lr=0.0,
-                                   momentum=self.optim["momentum"],
-                                   nesterov=self.optim["nesterov"], fused=True)
+    def __init__(self, config, root):
+        name, train, self.optim = config["model"]["kind"], config["train"], config["optim"]
+        self.smoothing, self.batch = train["label_smoothing"], config["batch"]["per_rank"]
+        self.bf16, self.images = train["precision"] == "bf16", convolves_images(name)
+        torch.backends.cuda.matmul.allow_tf32 = train["precision"] == "tf32"
+        self.data = learn_data.read(root, config["data"])
+        self.model = MODELS[name][0]().cuda()
+        if self.images:
+            self.model = self.model.to(memory_format=torch.channels_last)
+        self.optimizer = make_optimizer(self.model, self.optim)
 
-    def logits(self, images):
-        images = ((images - self.mean) / self.std).to(memory_format=torch.channels_last)
-        with torch.autocast("cuda", torch.bfloat16):
-            return self.model(images)
+    def logits(self, inputs):
+        inputs = self.data.normalise(inputs)
+        if self.images:
+            inputs = inputs.to(memory_format=torch.channels_last)
+        with torch.autocast("cuda", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
+            return self.model(inputs)
 
     def epoch(self, number, epochs):
         self.model.train()
-        order = torch.randperm(len(self.train[1]), device="cuda").split(self.batch)
-        losses = []
+        inputs, labels = self.data.train
+        order = torch.randperm(len(labels), device="cuda").split(self.batch)
+        total = torch.zeros((), device="cuda")
         for step, chosen in enumerate(order):
-            rate = self.optim["lr"] * share(number + step / len(order), epochs,
-                                            self.optim["warmup_epochs"])
-            for group in self.sgd.param_groups:
-                group["lr"] = rate
-            logits = self.logits(augmented(self.train[0][chosen], self.pad))
-            loss = torch.nn.functional.cross_entropy(logits.float(), self.train[1][chosen],
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.optim["lr"] * share(number + step / len(order), epochs,
+                                                       self.optim)
+            logits = self.logits(self.data.change(inputs[chosen]))
+            loss = torch.nn.functional.cross_entropy(logits.float(), labels[chosen],
                                                      label_smoothing=self.smoothing)
-            self.sgd.zero_grad(set_to_none=True)
+            self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
-            self.sgd.step()
-            losses.append(loss.detach())
-        return torch.stack(losses).mean().item()
+            self.optimizer.step()
+            total += loss.detach() * len(chosen)
+        return total.item() / len(labels)
 
     @torch.no_grad()
     def accuracy(self):
         self.model.eval()
-        right = sum((self.logits(images).argmax(1) == labels).sum() for images, labels in
-                    zip(self.test[0].split(1000), self.test[1].split(1000)))
-        return right.item() / len(self.test[1])
+        inputs, labels = self.data.held_back
+        right = sum((self.logits(some).argmax(1) == of).sum()
+                    for some, of in zip(inputs.split(1000), labels.split(1000)))
+        return right.item() / len(labels)
 
 
 def main():
-    recipe, folder, epochs, seed = sys.argv[1:]
+    config, root, epochs, seed = sys.argv[1:]
     torch.manual_seed(int(seed))
     torch.backends.cudnn.benchmark = True
-    training = Training(tomllib.loads(pathlib.Path(recipe).read_text()), pathlib.Path(folder))
+    training = Training(tomllib.loads(pathlib.Path(config).read_text()), root)
     losses, accuracy = [], []
     for number in range(int(epochs)):
         losses.append(training.epoch(number, int(epochs)))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/cuda/cuda_check.h"
 #include "lockstep/cuda/image_batch.h"
-#include "lockstep/kernels/image_flip.h"
 
 namespace lockstep {
 namespace {
@@ -11,6 +10,49 @@ constexpr int kThreads = 256;
 __device__ int reflected(int at, int size) {
   if (at < 0) at = -at;
   return at < size ? at : 2 * (size - 1) - at;
+}
+
+// One picture of the set, read between its pixels.
+struct Picture {
+  const std::uint32_t* pixels;
+  int height, width;
+
+  __device__ std::uint32_t at(int x, int y) const {
+    if (x < 0 || y < 0 || x >= width || y >= height) return 0;
+    return pixels[y * width + x];
+  }
+  // Bilinear, rounded after each direction, weights in 1/256: as on a CPU.
+  __device__ std::uint32_t between(int x, int y) const {
+    const int left = x >> kFraction, top = y >> kFraction;
+    const std::uint32_t fx = (x >> (kFraction - 8)) & 255;
+    const std::uint32_t fy = (y >> (kFraction - 8)) & 255;
+    const std::uint32_t corner[4] = {at(left, top), at(left + 1, top),
+                                     at(left, top + 1), at(left + 1, top + 1)};
+    std::uint32_t word = 0;
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      const auto level = [&](int i) { return (corner[i] >> (8 * c)) & 255u; };
+      const std::uint32_t l =
+          (level(0) * (256 - fy) + level(2) * fy + 128) >> 8;
+      const std::uint32_t r =
+          (level(1) * (256 - fy) + level(3) * fy + 128) >> 8;
+      word |= (l * (256 - fx) + r * fx + 128) >> 8 << (8 * c);
+    }
+    return word;
+  }
+};
+
+__device__ std::uint32_t pixel_of(const Picture& from, const ImagePlace& p,
+                                  bool reflect, int x, int y) {
+  int from_x = p.x_x * x + p.x_y * y + p.x_0;
+  int from_y = p.y_x * x + p.y_y * y + p.y_0;
+  if (p.x_y != 0 || p.y_x != 0) return from.between(from_x, from_y);
+  from_x >>= kFraction, from_y >>= kFraction;
+  if (reflect) {
+    from_x = reflected(from_x, from.width);
+    from_y = reflected(from_y, from.height);
+  }
+  return from.at(from_x, from_y);
 }
 
 __device__ void store(float* to, float value) { *to = value; }
@@ -32,21 +74,15 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t sample = i / plane;
   const auto place = static_cast<int>(i % plane);
   const int x = place % s.width, y = place / s.width;
-  const int4 o = reinterpret_cast<const int4*>(from.order)[sample];
-  if (place == 0) targets[sample] = from.classes[o.x];
-  int from_x = (o.w & kFlip ? s.width - 1 - x : x) + o.y;
-  int from_y = (o.w & kFlipVertical ? s.height - 1 - y : y) + o.z;
-  if (s.reflect) {
-    from_x = reflected(from_x, s.width);
-    from_y = reflected(from_y, s.height);
-  }
-  std::uint32_t word = 0;
-  if (from_x >= 0 && from_x < s.width && from_y >= 0 && from_y < s.height)
-    word = from.pixels[o.x * plane + from_y * s.width + from_x];
+  const ImagePlace p = from.order[sample];
+  if (place == 0) targets[sample] = from.classes[p.image];
+  const std::uint32_t word = pixel_of(
+      {from.pixels + p.image * plane, s.height, s.width}, p, s.reflect, x, y);
 #pragma unroll
   for (int c = 0; c < 3; ++c) {
     const auto level = static_cast<float>((word >> (8 * c)) & 255u);
-    const float value = fminf(__fmul_rn(level, n.gain[c]), n.white[c]);
+    const float gain = __fmul_rn(p.brightness, n.gain[c]);
+    const float value = fminf(__fmul_rn(level, gain), n.white[c]);
     Value* to = inputs + (s.channels_last ? i * 3 + c
                                           : (sample * 3 + c) * plane + place);
     store(to, __fsub_rn(value, n.offset[c]));

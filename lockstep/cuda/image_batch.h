@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of images that lie on the device as bytes, four a pixel: gathered,
-// cropped, mirrored and normalised in one pass.
+// cropped, mirrored, turned, made brighter and normalised in one pass.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+
+#include "lockstep/kernels/image_place.h"
 
 namespace lockstep {
 
@@ -19,11 +21,11 @@ struct ImageBatchNumbers {
   float gain[3], white[3], offset[3];
 };
 
-// See kernels/image_batch.h. pixels: a word each; order: four words each.
+// See kernels/image_batch.h. pixels: a word each.
 struct ImageBatchFrom {
   const std::uint32_t* pixels;
   const std::int64_t* classes;
-  const std::int32_t* order;
+  const ImagePlace* order;
 };
 
 void launch_image_batch(const ImageBatchSizes& s, const ImageBatchNumbers& n,

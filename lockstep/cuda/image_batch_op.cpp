@@ -34,7 +34,8 @@ void image_batch_on_gpu(const ImageBatch& b) {
   const ImageBatchFrom from{reinterpret_cast<const std::uint32_t*>(
                                 b.pixels.const_data_ptr<std::uint8_t>()),
                             b.classes.const_data_ptr<std::int64_t>(),
-                            b.order.const_data_ptr<std::int32_t>()};
+                            reinterpret_cast<const ImagePlace*>(
+                                b.order.const_data_ptr<std::int32_t>())};
   auto* targets = b.targets.data_ptr<std::int64_t>();
   const cudaStream_t stream = stream_of(b.inputs);
   if (b.inputs.scalar_type() == at::kBFloat16)

@@ -26,30 +26,6 @@ Word load(const std::uint8_t* pixel) {
   return word;
 }
 
-// Where a pixel of the result comes from: x' = x_x x + x_y y + x_0, and y'.
-struct Map {
-  double x_x = 1, x_y = 0, x_0 = 0;
-  double y_x = 0, y_y = 1, y_0 = 0;
-};
-
-// The last change is undone first: turn, flips, window.
-Map map_of(const Image& image, const Change& change) {
-  const double cx = static_cast<double>(image.width - 1) / 2;
-  const double cy = static_cast<double>(image.height - 1) / 2;
-  const double cos = std::cos(change.angle_rad);
-  const double sin = std::sin(change.angle_rad);
-  Map m{cos, -sin, cx - cos * cx + sin * cy,
-        sin, cos,  cy - sin * cx - cos * cy};
-  if (change.flip) m = {-m.x_x, -m.x_y, 2 * cx - m.x_0, m.y_x, m.y_y, m.y_0};
-  if (change.flip_vertical)
-    m = {m.x_x, m.x_y, m.x_0, -m.y_x, -m.y_y, 2 * cy - m.y_0};
-  m.x_0 += static_cast<double>(change.shift_x);
-  m.y_0 += static_cast<double>(change.shift_y);
-  return m;
-}
-
-constexpr int kFraction = 16;  // bits behind the point of a position
-
 // Two neighbouring pixels, sixteen bits a channel: products of eight bits by
 // at most 256 fit. Compilers turn this into the machine's vectors.
 using Pair [[gnu::vector_size(16)]] = std::uint16_t;
@@ -114,15 +90,10 @@ class Sampler {
 
 // A row of the result is a straight line through the source: inside the image
 // from one pixel to another, so only the ends need a look at the border.
-void turn_row(const Sampler& sampler, const Map& m, std::int64_t y,
+void turn_row(const Sampler& sampler, const ImagePlace& p, std::int64_t y,
               std::vector<Word>& out) {
-  constexpr double kOne = 1 << kFraction;
-  const auto fixed = [](double v) { return std::llround(v * kOne); };
-  const std::int64_t x_0 = fixed(m.x_y * static_cast<double>(y) + m.x_0);
-  const std::int64_t y_0 = fixed(m.y_y * static_cast<double>(y) + m.y_0);
-  const std::int64_t step_x = fixed(m.x_x), step_y = fixed(m.y_x);
-  const auto sx = [&](std::int64_t x) { return x_0 + step_x * x; };
-  const auto sy = [&](std::int64_t x) { return y_0 + step_y * x; };
+  const auto sx = [&](std::int64_t x) { return p.x_x * x + p.x_y * y + p.x_0; };
+  const auto sy = [&](std::int64_t x) { return p.y_x * x + p.y_y * y + p.y_0; };
   auto end = static_cast<std::int64_t>(out.size());
   std::int64_t begin = 0;
   Word* const words = out.data();
@@ -141,17 +112,15 @@ std::int64_t reflected(std::int64_t at, std::int64_t size) {
 }
 
 // Without a turn every pixel comes from one pixel.
-void move_row(const Image& image, const Map& m, bool reflect, std::int64_t y,
-              std::vector<Word>& out) {
+void move_row(const Image& image, const ImagePlace& p, bool reflect,
+              std::int64_t y, std::vector<Word>& out) {
   std::fill(out.begin(), out.end(), 0);
-  auto from_y = std::llround(m.y_y * static_cast<double>(y) + m.y_0);
+  std::int64_t from_y = (p.y_y * y + p.y_0) >> kFraction;
   if (reflect) from_y = reflected(from_y, image.height);
   if (from_y < 0 || from_y >= image.height) return;
   const std::uint8_t* row = image.row(from_y);
-  const auto x_0 = std::llround(m.x_0);
-  const std::int64_t step = m.x_x < 0 ? -1 : 1;
   for (std::int64_t x = 0; x < image.width; ++x) {
-    std::int64_t from_x = x_0 + step * x;
+    std::int64_t from_x = (p.x_x * x + p.x_0) >> kFraction;
     if (reflect) from_x = reflected(from_x, image.width);
     if (from_x >= 0 && from_x < image.width)
       out[static_cast<std::size_t>(x)] = load(row + from_x * 4);
@@ -199,6 +168,29 @@ Change draw_change(const DataConfig& config, std::uint64_t seed) {
   return change;
 }
 
+// The last change is undone first: turn, flips, window.
+ImagePlace place_of(const Change& change, std::int64_t width,
+                    std::int64_t height) {
+  const double cx = static_cast<double>(width - 1) / 2;
+  const double cy = static_cast<double>(height - 1) / 2;
+  const double cos = std::cos(change.angle_rad);
+  const double sin = std::sin(change.angle_rad);
+  const double mirror_x = change.flip ? -1 : 1;
+  const double mirror_y = change.flip_vertical ? -1 : 1;
+  const auto fixed = [](double pixels) {
+    return static_cast<std::int32_t>(std::lround(pixels * kPixel));
+  };
+  return {.x_x = fixed(mirror_x * cos),
+          .x_y = fixed(-mirror_x * sin),
+          .x_0 = fixed(cx + mirror_x * (sin * cy - cos * cx) +
+                       static_cast<double>(change.shift_x)),
+          .y_x = fixed(mirror_y * sin),
+          .y_y = fixed(mirror_y * cos),
+          .y_0 = fixed(cy - mirror_y * (sin * cx + cos * cy) +
+                       static_cast<double>(change.shift_y)),
+          .brightness = static_cast<float>(change.brightness)};
+}
+
 Normalise normalise_of(const DataConfig& config) {
   const auto fill = [](const std::vector<double>& from, const char* name,
                        std::array<float, 3>& to) {
@@ -219,30 +211,34 @@ Normalise normalise_of(const DataConfig& config) {
 Levels levels_of(const Normalise& normalise, std::size_t channel,
                  float brightness) {
   const float std = normalise.std[channel];
-  return {.gain = brightness / 255 / std,
+  return {.gain = brightness * (1.0F / 255 / std),
           .white = 1 / std,
           .offset = normalise.mean[channel] / std};
 }
 
-void write_planes(const Image& image, const Change& change,
+void write_planes(const Image& image, const ImagePlace& place, bool reflect,
                   const Normalise& normalise, float* out) {
-  const Map map = map_of(image, change);
   const Sampler sampler(image);
-  const bool turned = change.angle_rad != 0;
-  const auto brightness = static_cast<float>(change.brightness);
+  const bool turned = place.x_y != 0 || place.y_x != 0;
   std::vector<Word> row(static_cast<std::size_t>(image.width));
   for (std::int64_t y = 0; y < image.height; ++y) {
     if (turned)
-      turn_row(sampler, map, y, row);
+      turn_row(sampler, place, y, row);
     else
-      move_row(image, map, change.reflect, y, row);
+      move_row(image, place, reflect, y, row);
     for (int c = 0; c < 3; ++c) {
       write_channel(
           row, 8 * c,
-          levels_of(normalise, static_cast<std::size_t>(c), brightness),
+          levels_of(normalise, static_cast<std::size_t>(c), place.brightness),
           out + (c * image.height + y) * image.width);
     }
   }
+}
+
+void write_planes(const Image& image, const Change& change,
+                  const Normalise& normalise, float* out) {
+  write_planes(image, place_of(change, image.width, image.height),
+               change.reflect, normalise, out);
 }
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 
 #include "lockstep/config/data.h"
 #include "lockstep/data/image.h"
+#include "lockstep/kernels/image_place.h"
 
 namespace lockstep {
 
@@ -25,6 +26,10 @@ struct Change {
 // Drawn from the settings' ranges; the same seed, the same change. With
 // flip_alternate the seed's lowest bit says who is mirrored (SampleSeeds).
 Change draw_change(const DataConfig& config, std::uint64_t seed);
+
+// The change, worked out for images of this size.
+ImagePlace place_of(const Change& change, std::int64_t width,
+                    std::int64_t height);
 
 // out = (pixel / 255 - mean) / std, channel by channel.
 struct Normalise {
@@ -45,7 +50,10 @@ Levels levels_of(const Normalise& normalise, std::size_t channel,
 
 // Window, flips, turn about the centre (bilinear), brightness, normalise, in
 // this order; black where the image does not reach, unless it is reflected
-// there. Writes three planes of height x width floats, red first.
+// there (what is turned never is). Writes three planes of height x width
+// floats, red first.
+void write_planes(const Image& image, const ImagePlace& place, bool reflect,
+                  const Normalise& normalise, float* out);
 void write_planes(const Image& image, const Change& change,
                   const Normalise& normalise, float* out);
 

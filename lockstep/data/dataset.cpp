@@ -69,12 +69,6 @@ void check_settings(const DataConfig& data) {
                             "mean or std",
                             word_of(data.kind)),
                 "these are for images and cifar10");
-  if (data.resident && (data.rotate_deg > 0 || data.brightness > 0))
-    throw Error(Fault::config, "data.resident",
-                "images kept on the device can be flipped and cropped, not "
-                "turned or made brighter",
-                "turn off data.resident, or data.rotate_deg and "
-                "data.brightness");
   if (data.flip_alternate && !data.flip)
     throw Error(Fault::config, "data.flip_alternate",
                 "says when to mirror, and nothing is mirrored",

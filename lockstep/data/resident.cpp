@@ -11,7 +11,6 @@
 
 #include "lockstep/core/error.h"
 #include "lockstep/kernels/gpu_table.h"
-#include "lockstep/kernels/image_flip.h"
 
 namespace lockstep {
 namespace {
@@ -27,21 +26,7 @@ bool has_images(const Dataset& dataset) {
   return dataset.size() > 0 && dataset.read_image(0, image, &target);
 }
 
-// What chance chose, as kernels/image_batch.h reads it.
-void put(const Change& change, std::int32_t* to) {
-  to[1] = static_cast<std::int32_t>(change.shift_x);
-  to[2] = static_cast<std::int32_t>(change.shift_y);
-  to[3] =
-      (change.flip ? kFlip : 0) | (change.flip_vertical ? kFlipVertical : 0);
-}
-
-Change change_of(const std::int32_t* from, bool reflect) {
-  return {.shift_x = from[1],
-          .shift_y = from[2],
-          .reflect = reflect,
-          .flip = (from[3] & kFlip) != 0,
-          .flip_vertical = (from[3] & kFlipVertical) != 0};
-}
+constexpr std::int64_t kRow = sizeof(ImagePlace) / sizeof(std::int32_t);
 
 }  // namespace
 
@@ -88,15 +73,16 @@ void Resident::hold_samples(const Dataset& dataset) {
 at::Tensor Resident::order(std::span<const std::int64_t> samples,
                            const SampleSeeds& seeds) const {
   const at::Tensor order =
-      make({static_cast<std::int64_t>(samples.size()), 4}, at::kInt);
+      make({static_cast<std::int64_t>(samples.size()), kRow}, at::kInt);
   auto* row = order.mutable_data_ptr<std::int32_t>();
   for (const std::int64_t sample : samples) {
-    row[0] = static_cast<std::int32_t>(sample);
-    put(images_ && options_.augment
-            ? draw_change(options_.data, seeds.of(sample))
-            : Change{},
-        row);
-    row += 4;
+    ImagePlace place;
+    if (images_ && options_.augment)
+      place = place_of(draw_change(options_.data, seeds.of(sample)),
+                       inputs_.size(2), inputs_.size(1));
+    place.image = static_cast<std::int32_t>(sample);
+    std::memcpy(row, &place, sizeof place);
+    row += kRow;
   }
   return order.to(options_.device);
 }
@@ -123,7 +109,7 @@ Batch Resident::batch(const at::Tensor& order, std::size_t pass) {
   if (images_) {
     fill_images(order, out);
   } else {
-    const at::Tensor index = order.select(1, 0);
+    const at::Tensor index = order.select(1, kRow - 1);
     at::index_select_out(out.inputs, inputs_, 0, index);
     at::index_select_out(out.targets, targets_, 0, index);
   }
@@ -146,20 +132,22 @@ void Resident::fill_images(const at::Tensor& order, const Batch& to) const {
     }
     return gpu_table().image_batch(work);
   }
-  const auto* row = order.const_data_ptr<std::int32_t>();
   auto* inputs = to.inputs.mutable_data_ptr<float>();
   Image image;
   image.resize(inputs_.size(2), inputs_.size(1));
-  for (std::int64_t i = 0; i < to.samples; ++i, row += 4) {
+  for (std::int64_t i = 0; i < to.samples; ++i) {
+    ImagePlace place;
+    std::memcpy(static_cast<void*>(&place),
+                order.const_data_ptr<std::int32_t>() + i * kRow, sizeof place);
     const std::size_t bytes = image.pixels.size();
     std::memcpy(image.pixels.data(),
                 inputs_.const_data_ptr<std::uint8_t>() +
-                    static_cast<std::size_t>(row[0]) * bytes,
+                    static_cast<std::size_t>(place.image) * bytes,
                 bytes);
-    write_planes(image, change_of(row, reflect), normalise_, inputs);
+    write_planes(image, place, reflect, normalise_, inputs);
     inputs += 3 * image.width * image.height;
     to.targets.mutable_data_ptr<std::int64_t>()[i] =
-        targets_.const_data_ptr<std::int64_t>()[row[0]];
+        targets_.const_data_ptr<std::int64_t>()[place.image];
   }
 }
 
@@ -176,7 +164,7 @@ at::Tensor first_images(const DataConfig& config, const Dataset& dataset,
   std::int64_t target = 0;
   for (std::int64_t i = 0; i < size; ++i, to += each)
     if (dataset.read_image(i, image, &target))
-      write_planes(image, {}, normalise, to);
+      write_planes(image, Change{}, normalise, to);
     else
       dataset.read(i, 0, to, &target);  // made up, and the same every time
   return out;

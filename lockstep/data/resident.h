@@ -31,8 +31,8 @@ class Resident {
  public:
   Resident(const Dataset& dataset, const ResidentOptions& options);
 
-  // Samples in this order with their changes, on the device: [samples, 4],
-  // int32 (kernels/image_batch.h). Once an epoch; waits for the device.
+  // Samples in this order with their changes, on the device: a row of words
+  // each (kernels/image_place.h). Once an epoch; waits for the device.
   at::Tensor order(std::span<const std::int64_t> samples,
                    const SampleSeeds& seeds = {}) const;
   // Batch of a range of an order, without waiting for the device. Fills the

@@ -36,6 +36,7 @@ struct Case {
   std::int64_t height, width;
   CropFill fill;
   bool bf16, last;
+  double rotate_deg = 0, brightness = 0;
 };
 
 void compare(const Case& c) {
@@ -43,6 +44,8 @@ void compare(const Case& c) {
   config.flip = config.flip_vertical = true;
   config.crop_pad_px = 3;
   config.crop_fill = c.fill;
+  config.rotate_deg = c.rotate_deg;
+  config.brightness = c.brightness;
   config.mean = {0.4, 0.5, 0.6};
   config.std = {0.2, 0.25, 0.3};
   const Pictures set(c.height, c.width);
@@ -77,6 +80,15 @@ TEST_F(ImageBatchOnGpu, IsTheCpusToTheBit) {
         compare({32, 32, fill, bf16, last});
         compare({5, 7, fill, bf16, last});
       }
+}
+
+TEST_F(ImageBatchOnGpu, IsTurnedAndMadeBrighterToTheBit) {
+  for (const bool bf16 : {false, true})
+    for (const double degrees : {1.0, 20.0, 180.0}) {
+      SCOPED_TRACE(::testing::Message() << degrees << " degrees");
+      compare({32, 32, CropFill::black, bf16, true, degrees, 0.3});
+      compare({5, 7, CropFill::black, bf16, false, degrees, 0.9});
+    }
 }
 
 }  // namespace

@@ -98,17 +98,6 @@ TEST_F(Cifar10, AModelOfAnotherSizeIsRefused) {
               HasSubstr("model.classes: 5 outputs, but the data has 10"));
 }
 
-TEST_F(Cifar10, AResidentSetIsNeitherTurnedNorMadeBrighter) {
-  for (double DataConfig::*what :
-       {&DataConfig::rotate_deg, &DataConfig::brightness}) {
-    DataConfig asked = config();
-    asked.resident = true;
-    asked.*what = 0.5;
-    EXPECT_THAT(error_of(Fault::config, [&] { open(asked); }),
-                HasSubstr("data.resident"));
-  }
-}
-
 TEST_F(Cifar10, SettingsThatWouldChangeNothingAreRefused) {
   DataConfig asked = config();
   asked.flip_alternate = true;

@@ -102,6 +102,10 @@ TEST(ResidentImages, AreTheLoadersToTheBit) {
   alternate.flip_alternate = true;
   expect_equal(alternate, alternating(9, false));
   expect_equal(alternate, alternating(9, true));
+  DataConfig turning = changing();
+  turning.rotate_deg = 40;
+  turning.brightness = 0.5;
+  expect_equal(turning, {9});
   expect_equal(DataConfig{}, {});
 }
 
@@ -139,7 +143,8 @@ TEST(Reflection, GoesOnMirroredAtTheEdgesPixel) {
   for (std::uint8_t i = 0; i < 4; ++i) image.pixels[i * 4u] = i;
   std::vector<float> planes(12);
   const auto red = [&](std::int64_t shift) {
-    write_planes(image, {.shift_x = shift, .reflect = true}, {}, planes.data());
+    write_planes(image, Change{.shift_x = shift, .reflect = true}, {},
+                 planes.data());
     std::vector<int> levels;
     for (std::size_t x = 0; x < 4; ++x)
       levels.push_back(static_cast<int>(std::lround(planes[x] * 255)));
