@@ -4,6 +4,7 @@
 // are those of our models; what is smaller than the GPU's cache (50 MB of an
 // H200) may be faster than memory's floor. Prints a table; no arguments.
 #include <ATen/ATen.h>
+#include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include <cstdio>

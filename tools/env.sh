@@ -19,8 +19,9 @@ if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 # Checkouts in two places share compiled objects; precompiled headers are
-# cached only when ccache is told not to mind their dates.
-export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1
+# cached only when ccache is told not to mind their dates. What a file depends
+# on is the compiler's own list: no pass of the preprocessor before each.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 # One line that says what is wrong and what to do, then the end.

@@ -3,12 +3,13 @@
 // PyTorch's or Hugging Face's, so weights move both ways.
 #pragma once
 
-#include <torch/nn/module.h>
+#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
 
 #include "lockstep/config/model.h"
+#include "lockstep/model/module.h"
 
 namespace lockstep {
 

@@ -2,6 +2,7 @@
 #include "lockstep/model/whiten.h"
 
 #include <ATen/ATen.h>
+#include <torch/nn/module.h>
 
 #include "lockstep/core/error.h"
 

@@ -2,6 +2,7 @@
 #include "lockstep/optim/flat_buffers.h"
 
 #include <ATen/ops/empty.h>
+#include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include <vector>

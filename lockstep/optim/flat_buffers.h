@@ -5,7 +5,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
+
+#include "lockstep/model/module.h"
 
 namespace lockstep {
 

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include <unordered_set>

@@ -5,11 +5,12 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "lockstep/model/module.h"
 
 namespace lockstep {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/function.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,10 @@
 
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/plan/comm_plan.h"
+
+namespace torch::autograd {
+struct Node;
+}  // namespace torch::autograd
 
 namespace lockstep {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <torch/nn/module.h>
+
 #include "lockstep/strategy/param_list.h"
 
 #include "lockstep/model/batch_norm.h"

@@ -3,8 +3,7 @@
 // user's own is planned like a built-in one.
 #pragma once
 
-#include <torch/nn/module.h>
-
+#include "lockstep/model/module.h"
 #include "lockstep/optim/flat_params.h"
 #include "lockstep/plan/comm_plan.h"
 

@@ -4,11 +4,12 @@
 // docs/ddp.md has the table of its options and ours.
 #pragma once
 
-#include <torch/nn/module.h>
+#include <ATen/core/Tensor.h>
 
 #include <memory>
 
 #include "lockstep/config/strategy.h"
+#include "lockstep/model/module.h"
 #include "lockstep/plan/comm_plan.h"
 
 namespace lockstep {

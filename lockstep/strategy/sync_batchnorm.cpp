@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/nn/module.h>
 
 #include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"

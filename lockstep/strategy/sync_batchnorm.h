@@ -4,9 +4,8 @@
 // them. The same values as one rank with all samples.
 #pragma once
 
-#include <torch/nn/module.h>
-
 #include "lockstep/measure/recorder.h"
+#include "lockstep/model/module.h"
 
 namespace lockstep {
 

@@ -4,12 +4,11 @@
 // and appears by one rename, so a kill at any moment leaves the old one whole.
 #pragma once
 
-#include <torch/nn/module.h>
-
 #include <filesystem>
 #include <string>
 
 #include "lockstep/core/json.h"
+#include "lockstep/model/module.h"
 #include "lockstep/train/train_state.h"
 
 namespace lockstep {

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <torch/nn/module.h>
 
 #include <cmath>
 #include <functional>

@@ -2,6 +2,7 @@
 #include "lockstep/train/lookahead.h"
 
 #include <ATen/ATen.h>
+#include <torch/nn/module.h>
 
 #include <cmath>
 

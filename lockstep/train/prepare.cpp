@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <torch/nn/module.h>
 #include <torch/utils.h>
 #include <torch/version.h>
 

@@ -2,6 +2,7 @@
 #include "lockstep/train/profile.h"
 
 #include <ATen/ATen.h>
+#include <torch/nn/module.h>
 #include <torch/version.h>
 
 #include <algorithm>

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
 
 #include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "lockstep/model/module.h"
 
 namespace lockstep {
 

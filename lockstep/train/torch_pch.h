@@ -3,8 +3,6 @@
 #pragma once
 
 #include <ATen/ATen.h>
-#include <torch/nn/functional.h>
 #include <torch/nn/module.h>
-#include <torch/nn/modules.h>
 #include <torch/types.h>
 #include <torch/utils.h>

@@ -2,6 +2,7 @@
 // Whole transformers in bf16 through our kernels. Reference: the same model in
 // fp64 on the CPU, which runs LibTorch's operations.
 #include <gtest/gtest.h>
+#include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include "lockstep/comm/thread_group.h"

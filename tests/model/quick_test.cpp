@@ -2,6 +2,7 @@
 // How `quick` begins: convolutions that copy, a stem that whitens.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/nn/module.h>
 #include <torch/utils.h>
 
 #include "lockstep/model/model.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same questions to every strategy that shares gradients in buckets: does
 // it send what it planned, are shares, passes and parameters of any kind right.
+#include <torch/nn/module.h>
+
 #include <gtest/gtest.h>
 
 #include "tests/strategy/training.h"
