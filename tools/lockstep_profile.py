@@ -258,7 +258,8 @@ def describe_params(out, module, last):
     params = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
     place = {p: i for i, (_, p) in enumerate(params)}
     order = [place[p] for p in last["order"] if p in place]
-    out["params"] = [{"name": n, "numel": p.numel(), "layer": last["owner"][p]} for n, p in params]
+    out["params"] = [{"name": n, "numel": p.numel(), "layer": last["owner"][p],
+                      "rows": p.shape[0] if p.dim() > 1 else 1} for n, p in params]
     # A parameter that backward never reached comes last.
     out["gradient_order"] = order + [i for i in range(len(params)) if i not in set(order)]
 

@@ -80,6 +80,7 @@ ProfileParam read_param(const Json& json, const std::string& path,
   param.name = o.text("name");
   param.numel = o.whole("numel");
   param.layer = static_cast<std::size_t>(o.whole("layer"));
+  if (o.has("rows")) param.rows = o.whole("rows");
   o.finish();
   return param;
 }
@@ -152,6 +153,11 @@ void validate(const Profile& p, const std::string& name) {
     require(param.numel >= 0 && param.numel < (std::int64_t{1} << 50), name,
             fmt::format("parameter {}: numel {} is not possible", param.name,
                         param.numel));
+    require(
+        param.rows == 0 || (param.rows > 0 && param.numel % param.rows == 0),
+        name,
+        fmt::format("parameter {}: {} rows of {} elements", param.name,
+                    param.rows, param.numel));
   }
   check_order(p, name);
   check_times(p.step_s, n, name, "step_s");
@@ -217,9 +223,11 @@ Json to_json(const Profile& p) {
                       {"output_bytes", l.output_bytes},
                       {"forward_s", l.forward_s},
                       {"backward_s", l.backward_s}});
-  for (const ProfileParam& param : p.params)
+  for (const ProfileParam& param : p.params) {
     params.push_back(
         {{"name", param.name}, {"numel", param.numel}, {"layer", param.layer}});
+    if (param.rows > 0) params.back()["rows"] = param.rows;
+  }
   Json out = {{"kind", kKind},
               {"schema", kProfileSchema},
               {"model", p.model},

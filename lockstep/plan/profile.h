@@ -36,6 +36,7 @@ struct ProfileParam {
   std::string name;
   std::int64_t numel = 0;
   std::size_t layer = 0;  // position in Profile::layers
+  std::int64_t rows = 0;  // first dimension, 1 of a vector; 0: not known
 };
 
 struct Profile {

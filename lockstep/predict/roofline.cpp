@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lockstep/plan/comm_plan.h"
+
 namespace lockstep {
 namespace {
 
@@ -118,9 +120,10 @@ Profile estimate_profile(const WorkPlan& work, const DeviceSpec& device,
     for (const std::int64_t b : p.batches)
       add_times(out, layer, rates, static_cast<double>(b));
   }
+  const ParamList list = param_list(work);
   for (std::size_t i = 0; i < work.params.size(); ++i) {
-    p.params.push_back(
-        {work.params[i].name, work.params[i].numel, work.params[i].layer});
+    p.params.push_back({work.params[i].name, work.params[i].numel,
+                        work.params[i].layer, list.rows[i]});
     p.gradient_order.push_back(work.params.size() - 1 - i);
   }
   p.buffer_bytes = static_cast<double>(work.buffer_bytes());

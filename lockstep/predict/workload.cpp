@@ -79,8 +79,10 @@ Workload make_workload(Profile profile, bool estimated) {
   work.estimated = estimated;
   work.compute_spread =
       estimated ? kRooflineSpread : std::max(kProfileSpread, p.jitter);
-  for (const ProfileParam& param : p.params)
+  for (const ProfileParam& param : p.params) {
     work.params.numel.push_back(param.numel);
+    if (param.rows > 0) work.params.rows.push_back(param.rows);
+  }
   work.params.buffer_bytes = static_cast<std::int64_t>(p.buffer_bytes);
   for (std::size_t b = 0; b < p.batches.size(); ++b) {
     work.at.push_back(pass_of(p, b));

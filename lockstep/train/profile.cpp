@@ -18,6 +18,7 @@
 #include "lockstep/core/median.h"
 #include "lockstep/core/version.h"
 #include "lockstep/plan/work_plan.h"
+#include "lockstep/strategy/param_list.h"
 #include "lockstep/strategy/pass.h"
 #include "lockstep/train/layer_clock.h"
 #include "lockstep/train/prepare.h"
@@ -244,8 +245,12 @@ Profile describe(Stand& s, const WorkPlan& plan) {
   p.device = s.device.info().value("name", s.config.train.device);
   p.software = "lockstep " + version_text() + ", LibTorch " + TORCH_VERSION;
   p.precision = s.config.train.precision;
-  for (const Slice& slice : s.params.slices())
-    p.params.push_back({.name = slice.name, .numel = slice.numel});
+  const ParamList list = param_list(s.params, *s.model.module);
+  for (std::size_t i = 0; i < list.rows.size(); ++i) {
+    const Slice& slice = s.params.slices()[i];
+    p.params.push_back(
+        {.name = slice.name, .numel = slice.numel, .rows = list.rows[i]});
+  }
   p.buffer_bytes = bytes_of(s.model.module->buffers());
   for (const auto& [name, tensor] : s.optimizer.state())
     p.optimizer_bytes += static_cast<double>(tensor.nbytes());

@@ -58,6 +58,16 @@ TEST(Profile, TheLossIsOptional) {
               HasSubstr("loss, backward_s: 1 times for 2 batch sizes"));
 }
 
+TEST(Profile, RowsOfParametersAreOptional) {
+  Json json = to_json(two_layers());
+  EXPECT_FALSE(json["params"][0].contains("rows"));
+  const std::int64_t numel = json["params"][0]["numel"];
+  json["params"][0]["rows"] = numel;
+  EXPECT_EQ(to_json(profile_from_json(json, "p.json")), json);
+  json["params"][0]["rows"] = numel + 1;
+  EXPECT_THAT(fault_of(json), HasSubstr("rows of"));
+}
+
 TEST(Profile, MistakesAreNamed) {
   const auto changed = [](auto change) {
     Json json = to_json(two_layers());
