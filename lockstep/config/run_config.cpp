@@ -85,8 +85,10 @@ void validate_strategy(const RunConfig& c) {
   const bool ddp =
       resolved(c.strategy.kind, c.comm.ranks) == StrategyKind::ddp ||
       c.strategy.kind == StrategyKind::automatic;
-  if (c.strategy.hook != HookKind::none && !ddp)
-    contradiction("strategy.hook", "makes the messages of ddp smaller",
+  if (c.strategy.hook != HookKind::none &&
+      c.strategy.kind == StrategyKind::single)
+    contradiction("strategy.hook",
+                  "makes messages smaller, and single sends none",
                   "choose strategy.kind=ddp, or strategy.hook=none");
   if (c.measure.hold_every > 0 && !ddp &&
       c.strategy.kind != StrategyKind::sharded)

@@ -27,7 +27,7 @@ constexpr StrategyKind resolved(StrategyKind kind, std::int64_t ranks) {
 // after the other, or with every device passing on what it received.
 enum class Route { star, ring, tree };
 
-// What becomes of gradients before they travel.
+// What becomes of gradients, or of parameters' changes, before they travel.
 enum class HookKind { none, bf16, fp16, topk, powersgd };
 
 struct StrategyConfig {
@@ -50,9 +50,11 @@ void describe(Visitor& v, StrategyConfig& c) {
            "how replicas agree on gradients; auto: single on one rank, ddp on "
            "more");
   v.number("first_bucket_bytes", c.first_bucket_bytes, {.min = 1},
-           "ddp, sharded: the first group of gradients closes at this size");
+           "ddp, sharded, hooks of local_sgd: the first group of gradients "
+           "closes at this size");
   v.number("bucket_bytes", c.bucket_bytes, {.min = 1},
-           "ddp, sharded: every later group of gradients closes at this size");
+           "ddp, sharded, hooks of local_sgd: every later group of gradients "
+           "closes at this size");
   v.choice("collective", c.collective, {"star", "ring", "tree"},
            "data_parallel: how parameters go out and gradients come back");
   v.number("local_steps", c.local_steps, {.min = 1},
@@ -60,7 +62,8 @@ void describe(Visitor& v, StrategyConfig& c) {
   v.number("local_start", c.local_start, {.min = 0},
            "local_sgd: steps before this one share gradients, as ddp does");
   v.choice("hook", c.hook, {"none", "bf16", "fp16", "topk", "powersgd"},
-           "ddp: how gradients are made smaller before they travel");
+           "how gradients are made smaller before they travel; of local_sgd "
+           "the changes of parameters");
   v.real("topk_share", c.topk_share, {.min = 1e-6, .max = 1},
          "topk: share of each group of gradients that is sent, the largest");
   v.number("powersgd_rank", c.powersgd_rank, {.min = 1, .max = 1024},

@@ -32,14 +32,30 @@ void add(CommPlan& out, Message message) {
   if (message.bytes > 0) out.push_back(std::move(message));
 }
 
-// Gradients travel once, in the last pass: the passes before it only add up.
-void add_buckets(CommPlan& out, const StrategyConfig& config,
-                 const ParamList& params, Message like) {
+CommPlan buckets_like(const StrategyConfig& config, const ParamList& params,
+                      Message like) {
+  CommPlan out;
   for (std::vector<std::size_t>& bucket : buckets_of(config, params)) {
     like.bytes = bytes_of(params, bucket);
     like.params = std::move(bucket);
     add(out, like);
   }
+  return out;
+}
+
+// What carries them under the hook: the first messages of all buckets, then
+// what waits for those.
+void add_hooked(CommPlan& out, const StrategyConfig& config,
+                const ParamList& params, const StepShape& shape,
+                const CommPlan& buckets) {
+  CommPlan second;
+  for (const Message& bucket : buckets) {
+    CommPlan parts = plan_hook(config, params, bucket, shape.ranks);
+    add(out, std::move(parts.front()));
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      add(second, std::move(parts[i]));
+  }
+  for (Message& message : second) out.push_back(std::move(message));
 }
 
 void add_buffers(CommPlan& out, const ParamList& params) {
@@ -53,12 +69,11 @@ CommPlan plan_ddp(const StrategyConfig& config, const ParamList& params,
                   const StepShape& shape) {
   CommPlan out;
   add_buffers(out, params);
-  CommPlan buckets;
-  add_buckets(buckets, config, params,
-              {.op = Collective::all_reduce, .pass = shape.accumulate - 1});
-  for (const Message& bucket : buckets)
-    for (Message& part : plan_hook(config, params, bucket, shape.ranks))
-      add(out, std::move(part));
+  // Gradients travel once, in the last pass: those before it only add up.
+  add_hooked(out, config, params, shape,
+             buckets_like(
+                 config, params,
+                 {.op = Collective::all_reduce, .pass = shape.accumulate - 1}));
   return out;
 }
 
@@ -67,16 +82,19 @@ CommPlan plan_sharded(const StrategyConfig& config, const ParamList& params,
   const std::int64_t last = shape.accumulate - 1;
   CommPlan out;
   add_buffers(out, params);
-  add_buckets(out, config, params,
-              {.op = Collective::reduce_scatter, .pass = last});
-  add_buckets(out, config, params,
-              {.op = Collective::all_gather,
-               .payload = Payload::parameters,
-               .phase = Phase::after_update,
-               .pass = last});
+  add_hooked(out, config, params, shape,
+             buckets_like(config, params,
+                          {.op = Collective::reduce_scatter, .pass = last}));
+  for (Message& bucket : buckets_like(config, params,
+                                      {.op = Collective::all_gather,
+                                      .payload = Payload::parameters,
+                                      .phase = Phase::after_update,
+                                      .pass = last}))
+    out.push_back(std::move(bucket));
   return out;
 }
 
+// Whole parameters in one message; under a hook their changes, in buckets.
 CommPlan plan_local_sgd(const StrategyConfig& config, const ParamList& params,
                         const StepShape& shape) {
   if (shape.step < config.local_start) return plan_ddp(config, params, shape);
@@ -84,12 +102,16 @@ CommPlan plan_local_sgd(const StrategyConfig& config, const ParamList& params,
   CommPlan out;
   if (done % config.local_steps != 0 && !shape.last) return out;
   const std::int64_t last = shape.accumulate - 1;
-  add(out, {.op = Collective::all_reduce,
-            .payload = Payload::parameters,
-            .bytes = params.bytes(),
-            .phase = Phase::after_update,
-            .pass = last,
-            .params = all_of(params)});
+  Message mean{.op = Collective::all_reduce,
+               .payload = Payload::parameters,
+               .phase = Phase::after_update,
+               .pass = last};
+  if (config.hook == HookKind::none) {
+    mean.bytes = params.bytes(), mean.params = all_of(params);
+    add(out, mean);
+  } else {
+    add_hooked(out, config, params, shape, buckets_like(config, params, mean));
+  }
   add(out, {.op = Collective::all_reduce,
             .payload = Payload::buffers,
             .bytes = params.buffer_bytes,
@@ -124,8 +146,9 @@ void add_pass(CommPlan& out, const StrategyConfig& config,
        samples * shape.output_bytes);
   send(share, Collective::scatter, Payload::outputs, Phase::after_forward,
        samples * shape.output_bytes);
-  send(model, Collective::reduce, Payload::gradients, Phase::after_backward,
-       params.bytes());
+  model.op = Collective::reduce, model.payload = Payload::gradients;
+  model.phase = Phase::after_backward, model.bytes = params.bytes();
+  add_hooked(out, config, params, shape, {model});
 }
 
 CommPlan plan_data_parallel(const StrategyConfig& config,
@@ -197,6 +220,13 @@ std::int64_t share_of(std::int64_t total, std::int64_t parts,
   check(total >= 0 && parts > 0 && index >= 0 && index < parts,
         "a share is a part of a whole");
   return total / parts + (index < total % parts ? 1 : 0);
+}
+
+std::int64_t share_begin(std::int64_t total, std::int64_t parts,
+                         std::int64_t index) {
+  check(total >= 0 && parts > 0 && index >= 0 && index <= parts,
+        "a share begins within the whole, or at its end");
+  return total / parts * index + std::min(index, total % parts);
 }
 
 std::vector<std::vector<std::size_t>> buckets_of(const StrategyConfig& config,

@@ -101,6 +101,9 @@ struct StepShape {
 // most one, the first ones are the larger, none is lost.
 std::int64_t share_of(std::int64_t total, std::int64_t parts,
                       std::int64_t index);
+// Where that part begins, when they lie one after the other.
+std::int64_t share_begin(std::int64_t total, std::int64_t parts,
+                         std::int64_t index);
 
 // Buckets of parameters from the last to the first, the order in which
 // backward fills gradients. A bucket closes when it reaches its limit.

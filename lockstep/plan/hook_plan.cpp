@@ -17,10 +17,13 @@ CommPlan cast(Message bucket, WireType type) {
   return {bucket};
 }
 
-// Position and value share 64 bits; every rank gets everybody's choice.
+// Position and value share 64 bits. Every rank gets everybody's choice, or the
+// root of a reduce alone does, straight from each.
 CommPlan topk(const StrategyConfig& config, Message bucket,
               std::int64_t ranks) {
-  bucket.op = Collective::all_gather;
+  const bool to_root = bucket.op == Collective::reduce;
+  bucket.op = to_root ? Collective::gather : Collective::all_gather;
+  bucket.route = to_root ? Route::star : Route::ring;
   bucket.type = WireType::int64;
   bucket.bytes = ranks * bytes_of(WireType::int64) *
                  topk_count(config, bucket.bytes / kFloatBytes);
@@ -28,16 +31,20 @@ CommPlan topk(const StrategyConfig& config, Message bucket,
 }
 
 // First what stays whole together with the left factors, then, when those are
-// summed and orthogonal, the right factors.
+// summed and orthogonal, the right factors. Every rank needs both, whoever
+// needs the sum: the left ones for its right ones, those for the next step.
 CommPlan powersgd(const StrategyConfig& config, const ParamList& params,
                   const Message& bucket) {
   if (params.rows.size() != params.numel.size())
     throw Error(Fault::config, "strategy.hook",
                 "powersgd needs the shapes of the parameters",
-                "a profile does not have them; name the model instead");
-  Message left = bucket, right = bucket;
-  left.bytes = right.bytes = 0;
-  right.phase = Phase::after_backward;
+                "an old profile does not have them: measure it again, or "
+                "name the model instead");
+  Message left = bucket;
+  left.op = Collective::all_reduce, left.route = Route::ring;
+  left.bytes = 0;
+  Message right = left;
+  if (bucket.phase == Phase::backward) right.phase = Phase::after_backward;
   for (const std::size_t i : bucket.params) {
     const std::int64_t numel = params.numel[i], rows = params.rows[i];
     const std::int64_t columns = powersgd_columns(config, numel, rows);

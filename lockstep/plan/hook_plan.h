@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bucket of gradients becomes on the wire under a gradient hook, and
+// What a bucket of gradients (of local_sgd: of the parameters' changes) becomes
+// on the wire under a gradient hook, and
 // what a BatchNorm over all ranks sends. Those in strategy/ that send take
 // their sizes from here, so plan and message agree.
 #pragma once
@@ -18,9 +19,11 @@ std::int64_t topk_count(const StrategyConfig& config, std::int64_t numel);
 std::int64_t powersgd_columns(const StrategyConfig& config, std::int64_t numel,
                               std::int64_t rows);
 
-// The messages that stand for `bucket`, an all-reduce of fp32 gradients, in
-// the order in which they start. Error{Fault::config} where the hook needs
-// shapes and `params` has none.
+// The messages that stand for `bucket`, a sum over ranks of fp32 numbers
+// (all_reduce, reduce or reduce_scatter), in the order in which they start;
+// those after the first wait for it. A cast stays the collective it was; what
+// else is sent gives the sum to every rank, entries for a reduce to its root.
+// Error{Fault::config} where the hook needs shapes and `params` has none.
 CommPlan plan_hook(const StrategyConfig& config, const ParamList& params,
                    const Message& bucket, std::int64_t ranks);
 

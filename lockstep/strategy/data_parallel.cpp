@@ -15,9 +15,10 @@
 #include "lockstep/measure/recorder.h"
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
+#include "lockstep/strategy/grad_hook.h"
+#include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
 #include "lockstep/strategy/pass.h"
-#include "lockstep/strategy/replicate.h"
 
 namespace lockstep {
 namespace {
@@ -52,7 +53,14 @@ class DataParallel final : public Strategy {
         list_(param_list(context.params, *context.model.module)),
         full_(full_step(context)),
         plan_(lockstep::plan(context.config.strategy, list_, full_)),
-        messages_(context.group, context.recorder) {}
+        messages_(context.group, context.recorder),
+        hook_(make_grad_hook(
+            {.config = context.config.strategy,
+             .plan = plan_,
+             .params = context.params,
+             .group = context.group,
+             .messages = messages_,
+             .seed = static_cast<std::uint64_t>(context.config.train.seed)})) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override { sync(); }
@@ -71,6 +79,12 @@ class DataParallel final : public Strategy {
   }
 
   void sync() override { broadcast_from_0(context_, buffers_); }
+
+  StrategyState save() override { return hook_.save(); }
+  void load(const StrategyState& state) override { hook_.load(state); }
+  Json account() const override {
+    return account_of(hook_, context_.config, list_, full_);
+  }
 
  private:
   // One pass under way.
@@ -99,9 +113,10 @@ class DataParallel final : public Strategy {
     cut(Span::dp_loss);
     const at::Tensor grads = scatter_grads(pass, logits, all_grads);
     cut(Span::dp_loss_scatter);
+    put_aside(pass);
     if (logits.requires_grad()) logits.backward(grads);
     cut(Span::dp_backward);
-    reduce(pass);
+    reduce();
     cut(Span::dp_reduce);
   }
 
@@ -161,14 +176,15 @@ class DataParallel final : public Strategy {
   }
 
   void replicate(const Pass& pass) {
+    if (!buffers_.empty()) broadcast(pass, Payload::buffers, buffers_.values());
+    broadcast(pass, Payload::parameters, context_.params.values());
+  }
+
+  void broadcast(const Pass& pass, Payload payload, const at::Tensor& values) {
     const at::NoGradGuard no_grad;
-    if (!buffers_.empty())
-      broadcast_model(context_, messages_,
-                      planned(pass, Collective::broadcast, Payload::buffers),
-                      buffers_.values());
-    broadcast_model(context_, messages_,
-                    planned(pass, Collective::broadcast, Payload::parameters),
-                    context_.params.values());
+    messages_.start(planned(pass, Collective::broadcast, payload), 0,
+                    {.op = Collective::broadcast, .tensor = values});
+    messages_.wait();
   }
 
   // Logits of the own share. A replica without samples runs no pass, unless
@@ -214,12 +230,22 @@ class DataParallel final : public Strategy {
     return own;
   }
 
-  void reduce(const Pass& pass) {
+  // Device 0 has the sum of the passes before; a hook is for this pass's alone.
+  void put_aside(const Pass& pass) {
+    if (!root() || pass.index == 0 ||
+        context_.config.strategy.hook == HookKind::none)
+      return;
+    before_ = context_.params.grads().clone();
+    context_.params.zero_grads();
+  }
+
+  void reduce() {
     const at::NoGradGuard no_grad;
     context_.params.settle_grads();
-    reduce_model(context_, messages_,
-                 planned(pass, Collective::reduce, Payload::gradients),
-                 context_.params.grads());
+    hook_.start(0);
+    hook_.finish();
+    if (before_.defined()) context_.params.grads().add_(before_);
+    before_.reset();
   }
 
   // Like `like`, which may be without samples, with so many rows.
@@ -240,6 +266,8 @@ class DataParallel final : public Strategy {
   StepShape full_;
   CommPlan plan_;
   Messages messages_;
+  GradHook hook_;
+  at::Tensor before_;  // of device 0, while a pass's gradients travel
 };
 
 }  // namespace

@@ -24,7 +24,9 @@ class Ddp final : public Strategy {
       : context_(context),
         buffers_(*context.model.module),
         list_(param_list(context.params, *context.model.module)),
-        plan_(plan_with(context.config.strategy)),
+        shape_{.ranks = context.group.size(),
+               .accumulate = context.config.batch.accumulate},
+        plan_(lockstep::plan(context.config.strategy, list_, shape_)),
         messages_(context.group, context.recorder),
         hook_(make_grad_hook(
             {.config = context.config.strategy,
@@ -58,15 +60,10 @@ class Ddp final : public Strategy {
   void load(const StrategyState& state) override { hook_.load(state); }
 
   Json account() const override {
-    const StrategyConfig& config = context_.config.strategy;
-    if (config.hook == HookKind::none) return Json::object();
-    StrategyConfig plain = config;
-    plain.hook = HookKind::none;
-    Json out = hook_.account();
-    out["kind"] = word(context_.config, "strategy.hook");
-    out["bytes_saved_a_step"] = bytes_of(plan_with(plain)) - bytes_of(plan_);
-    return Json{{"hook", out}};
+    return account_of(hook_, context_.config, list_, shape_);
   }
+
+  const GradHook& hook() const { return hook_; }
 
  private:
   StepOutcome plain_step(const StepInput& input, Optimizer& optimizer) {
@@ -105,12 +102,6 @@ class Ddp final : public Strategy {
     return out;
   }
 
-  CommPlan plan_with(const StrategyConfig& config) const {
-    return lockstep::plan(config, list_,
-                          {.ranks = context_.group.size(),
-                           .accumulate = context_.config.batch.accumulate});
-  }
-
   void send_bucket(std::size_t bucket) {
     if (norms_ && context_.group.size() > 1)
       norms_->add_sent(buckets_.grads(bucket));
@@ -120,6 +111,7 @@ class Ddp final : public Strategy {
   StrategyContext context_;
   FlatBuffers buffers_;
   ParamList list_;
+  StepShape shape_;
   CommPlan plan_;
   Messages messages_;
   GradHook hook_;
@@ -131,8 +123,11 @@ class Ddp final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_ddp(const StrategyContext& context) {
-  return std::make_unique<Ddp>(context);
+std::unique_ptr<Strategy> make_ddp(const StrategyContext& context,
+                                   GradHook* hook) {
+  auto out = std::make_unique<Ddp>(context);
+  if (hook != nullptr) *hook = out->hook();
+  return out;
 }
 
 }  // namespace lockstep

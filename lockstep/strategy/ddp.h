@@ -5,6 +5,11 @@
 
 namespace lockstep {
 
-std::unique_ptr<Strategy> make_ddp(const StrategyContext& context);
+struct GradHook;
+
+// `hook`, where it is not null, becomes the strategy's, for who takes over from
+// it.
+std::unique_ptr<Strategy> make_ddp(const StrategyContext& context,
+                                   GradHook* hook = nullptr);
 
 }  // namespace lockstep

@@ -2,6 +2,8 @@
 // The list of gradient hooks, and the plainest: gradients travel as they are.
 #include "lockstep/strategy/grad_hook.h"
 
+#include <algorithm>
+
 #include "lockstep/comm/group.h"
 #include "lockstep/core/error.h"
 #include "lockstep/strategy/hook_parts.h"
@@ -13,19 +15,23 @@ namespace {
 class PlainHook {
  public:
   explicit PlainHook(const HookContext& context)
-      : messages_(context.messages), buckets_(hook_buckets(context)) {}
+      : group_(context.group),
+        messages_(context.messages),
+        buckets_(hook_buckets(context)) {}
 
   void start(std::size_t bucket) {
     const HookBucket& b = buckets_[bucket];
     messages_.start(b.messages.front(), static_cast<std::int64_t>(bucket),
-                    {.op = Collective::all_reduce, .tensor = b.grads});
+                    sum_of(b, group_, b.grads));
   }
   void finish() { messages_.wait(); }
   StrategyState save() { return {}; }
   void load(const StrategyState&) {}
+  at::Tensor take_back() { return {}; }
   Json account() { return Json::object(); }
 
  private:
+  Group& group_;
   Messages& messages_;
   std::vector<HookBucket> buckets_;
 };
@@ -48,11 +54,24 @@ GradHook make_grad_hook(const HookContext& context) {
   throw Error(Fault::internal, "strategy.hook", "not a hook");
 }
 
-std::vector<Message> buckets_in(const CommPlan& plan) {
+std::vector<Message> buckets_in(const CommPlan& plan, Payload payload) {
   std::vector<Message> out;
-  for (const Message& message : with_payload(plan, Payload::gradients))
-    if (message.phase == Phase::backward) out.push_back(message);
+  for (Message& message : with_payload(plan, payload))
+    if (std::ranges::find(out, message.params, &Message::params) == out.end())
+      out.push_back(std::move(message));
   return out;
+}
+
+Json account_of(const GradHook& hook, const RunConfig& config,
+                const ParamList& params, const StepShape& shape) {
+  StrategyConfig plain = config.strategy;
+  plain.hook = HookKind::none;
+  if (config.strategy.hook == HookKind::none) return Json::object();
+  Json out = hook.account();
+  out["kind"] = word(config, "strategy.hook");
+  out["bytes_saved_a_step"] = bytes_of(plan(plain, params, shape)) -
+                              bytes_of(plan(config.strategy, params, shape));
+  return Json{{"hook", out}};
 }
 
 }  // namespace lockstep

@@ -77,7 +77,7 @@ class PowerSgdHook {
     for (std::size_t i = 0; i < buckets_.size(); ++i) send_right(i);
     messages_.wait();
     for (const Factored& f : factored_) put_back(f);
-    error_left_.end_step();
+    error_left_.end_send();
   }
 
   StrategyState save() {
@@ -97,6 +97,7 @@ class PowerSgdHook {
         m.start.copy_(find_tensor(state, "factor." + m.name));
   }
 
+  at::Tensor take_back() { return error_.take(); }
   Json account() { return error_left_.account(); }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rank sends the largest entries of its gradients, position and value, to
-// all; what it keeps back is added to its next gradients (error feedback:
-// Stich, Cordonnier, Jaggi 2018), so nothing is lost, only late.
+// all, or to the root alone; what it keeps back is added to its next gradients
+// (error feedback: Stich, Cordonnier, Jaggi 2018), so nothing is lost, only
+// late.
 #include <ATen/ATen.h>
 
 #include "lockstep/comm/group.h"
@@ -29,7 +30,8 @@ class TopKHook {
       const auto options = b.grads.options().dtype(at::kLong);
       mine_.push_back(at::empty({count}, options));
       // Zeros: ranks that are only emulated send nothing.
-      all_.push_back(at::zeros({group_.size() * count}, options));
+      all_.push_back(hears(b) ? at::zeros({group_.size() * count}, options)
+                              : at::Tensor());
     }
   }
 
@@ -47,7 +49,7 @@ class TopKHook {
     kept.index_fill_(0, chosen, 0);
     if (whole.defined()) error_left_.add(kept, whole);
     messages_.start(b.messages.front(), static_cast<std::int64_t>(bucket),
-                    {.op = Collective::all_gather,
+                    {.op = b.messages.front().op,
                      .tensor = all_[bucket],
                      .input = mine_[bucket]});
   }
@@ -56,7 +58,7 @@ class TopKHook {
     const at::NoGradGuard no_grad;
     messages_.wait();
     for (std::size_t i = 0; i < buckets_.size(); ++i) add_up(i);
-    error_left_.end_step();
+    error_left_.end_send();
   }
 
   StrategyState save() {
@@ -65,11 +67,20 @@ class TopKHook {
     return state;
   }
   void load(const StrategyState& state) { error_.load(state); }
+  at::Tensor take_back() { return error_.take(); }
   Json account() { return error_left_.account(); }
 
  private:
+  // Whether everybody's entries come to this rank.
+  bool hears(const HookBucket& bucket) const {
+    const Message& planned = bucket.messages.front();
+    return planned.op == Collective::all_gather ||
+           group_.rank() == planned.root;
+  }
+
   // Rank by rank: a rank names a position once, so the order of sums is fixed.
   void add_up(std::size_t bucket) {
+    if (!hears(buckets_[bucket])) return;
     const at::Tensor& grads = buckets_[bucket].grads;
     grads.zero_();
     for (const at::Tensor& part : all_[bucket].chunk(group_.size())) {
@@ -83,7 +94,8 @@ class TopKHook {
   Messages& messages_;
   std::vector<HookBucket> buckets_;
   ErrorFeedback error_;
-  std::vector<at::Tensor> mine_, all_;  // packed entries: [k], [ranks * k]
+  // Packed entries: [k], and [ranks * k] where they are heard.
+  std::vector<at::Tensor> mine_, all_;
   ErrorLeft error_left_;
 };
 

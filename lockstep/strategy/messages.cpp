@@ -4,16 +4,27 @@
 #include "lockstep/comm/layout.h"
 #include "lockstep/core/error.h"
 #include "lockstep/measure/recorder.h"
+#include "lockstep/strategy/star.h"
 
 namespace lockstep {
 namespace {
 
-void fill(CommSample& sample, const TransferTimes& times, double bus_bytes) {
-  sample.issued_s = times.issued_s;
-  sample.begin_s = times.begin_s;
-  sample.end_s = times.end_s;
-  const double seconds = times.end_s - times.begin_s;
+// From the first transfer's beginning to the last one's end.
+void fill(CommSample& sample, Group& group,
+          const std::vector<TransferHandle>& transfers, double bus_bytes) {
+  const TransferTimes first = group.times(transfers.front());
+  sample.issued_s = first.issued_s;
+  sample.begin_s = first.begin_s;
+  sample.end_s =
+      transfers.size() == 1 ? first.end_s : group.times(transfers.back()).end_s;
+  const double seconds = sample.end_s - sample.begin_s;
   sample.bus_bytes_per_s = seconds > 0 ? bus_bytes / seconds : 0;
+}
+
+bool is_star(const Message& planned, const Group& group) {
+  return planned.route == Route::star && group.size() > 1 &&
+         (planned.op == Collective::broadcast ||
+          planned.op == Collective::reduce);
 }
 
 }  // namespace
@@ -38,12 +49,15 @@ void Messages::start(const Message& planned, std::int64_t bucket,
                     .bytes = bytes};
   // Only a root has both tensors in every collective.
   const at::Tensor& held = call.tensor.defined() ? call.tensor : call.input;
-  open_.push_back({std::move(sample), planned.op, group_.start(call),
+  open_.push_back({std::move(sample), planned.op,
+                   is_star(planned, group_) ? run_star(group_, call)
+                                            : std::vector{group_.start(call)},
                    held.defined() && !held.is_cpu()});
 }
 
 void Messages::wait() {
-  for (const Open& open : open_) group_.wait(open.transfer);
+  for (const Open& open : open_)
+    for (const TransferHandle& transfer : open.transfers) group_.wait(transfer);
   for (const Open& open : open_) record(open);
   open_.clear();
 }
@@ -53,13 +67,12 @@ void Messages::record(const Open& open) {
   const double bus_bytes = bus_factor(open.op, group_.size()) *
                            static_cast<double>(open.sample.bytes);
   if (open.on_device)
-    return recorder_.message(open.sample,
-                             [&group = group_, transfer = open.transfer,
-                              bus_bytes](CommSample& sample) {
-                               fill(sample, group.times(transfer), bus_bytes);
-                             });
+    return recorder_.message(
+        open.sample,
+        [&group = group_, transfers = open.transfers, bus_bytes](
+            CommSample& sample) { fill(sample, group, transfers, bus_bytes); });
   CommSample sample = open.sample;
-  fill(sample, group_.times(open.transfer), bus_bytes);
+  fill(sample, group_, open.transfers, bus_bytes);
   recorder_.message(std::move(sample));
 }
 

@@ -23,8 +23,9 @@ class Messages {
   Messages(Group& group, Recorder& recorder)
       : group_(group), recorder_(recorder) {}
 
-  // Never waits, so a gradient hook may call it. `bucket` is its number in
-  // comm.csv. Ranks start the same messages in the same order.
+  // Never waits, so a gradient hook may call it, but for a broadcast or reduce
+  // planned as a star: those are over when it returns. `bucket` is its number
+  // in comm.csv. Ranks start the same messages in the same order.
   void start(const Message& planned, std::int64_t bucket, const Call& call);
 
   // Until everything that was started is there.
@@ -34,7 +35,7 @@ class Messages {
   struct Open {
     CommSample sample;
     Collective op;
-    TransferHandle transfer;
+    std::vector<TransferHandle> transfers;  // of a star several
     bool on_device = false;
   };
   void record(const Open& open);

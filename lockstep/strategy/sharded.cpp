@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // As ddp, but each rank updates a share of the parameters and keeps only that
 // share's optimiser state (ZeRO, stage 1): buckets are reduce-scattered while
-// backward goes on, and all-gathered after the update.
+// backward goes on, or travel as a hook has it, and all-gathered after the
+// update.
 #include "lockstep/strategy/sharded.h"
 
 #include <ATen/ATen.h>
@@ -16,6 +17,7 @@
 #include "lockstep/optim/flat_buffers.h"
 #include "lockstep/optim/optimizer.h"
 #include "lockstep/strategy/buckets.h"
+#include "lockstep/strategy/grad_hook.h"
 #include "lockstep/strategy/grad_norms.h"
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
@@ -29,27 +31,26 @@ struct Part {
   std::int64_t begin = 0, numel = 0;
 };
 
-Part part_of(std::int64_t numel, int ranks, int rank) {
-  Part out;
-  for (int r = 0; r < rank; ++r) out.begin += share_of(numel, ranks, r);
-  out.numel = share_of(numel, ranks, rank);
-  return out;
-}
-
 class Sharded final : public Strategy {
  public:
   explicit Sharded(const StrategyContext& context)
       : context_(context),
         buffers_(*context.model.module),
-        plan_(lockstep::plan(context.config.strategy,
-                             param_list(context.params, *context.model.module),
-                             {.ranks = context.group.size(),
-                              .accumulate = context.config.batch.accumulate})),
-        grads_planned_(with_payload(plan_, Payload::gradients)),
+        list_(param_list(context.params, *context.model.module)),
+        shape_{.ranks = context.group.size(),
+               .accumulate = context.config.batch.accumulate},
+        plan_(lockstep::plan(context.config.strategy, list_, shape_)),
         values_planned_(with_payload(plan_, Payload::parameters)),
-        buckets_(context.params, grads_planned_,
-                 [this](std::size_t bucket) { send_grads(bucket); }),
-        messages_(context.group, context.recorder) {}
+        messages_(context.group, context.recorder),
+        hook_(make_grad_hook(
+            {.config = context.config.strategy,
+             .plan = plan_,
+             .params = context.params,
+             .group = context.group,
+             .messages = messages_,
+             .seed = static_cast<std::uint64_t>(context.config.train.seed)})),
+        buckets_(context.params, buckets_in(plan_),
+                 [this](std::size_t bucket) { send_grads(bucket); }) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override { broadcast_from_0(context_, buffers_); }
@@ -63,7 +64,7 @@ class Sharded final : public Strategy {
     send_buffers(context_, buffers_, plan_, messages_);
     norms_ = input.norms;
     StepOutcome outcome = run_passes(context_, input, buckets_);
-    messages_.wait();
+    hook_.finish();
     context_.recorder.cut(Span::exposed_comm);
     if (norms_)
       for (const OwnedRange& r : ranges_of(context_.group.rank()))
@@ -80,7 +81,7 @@ class Sharded final : public Strategy {
   // The whole state, as one rank would hold it: any number of ranks can go on
   // from it.
   StrategyState save() override {
-    StrategyState out;
+    StrategyState out = hook_.save();
     check(optimizer_ != nullptr, "the optimiser was shared out");
     for (const auto& [name, mine] : optimizer_->state())
       out.tensors.emplace_back(name, whole_of(mine));
@@ -90,6 +91,7 @@ class Sharded final : public Strategy {
   void load(const StrategyState& saved) override {
     const at::NoGradGuard no_grad;
     check(optimizer_ != nullptr, "the optimiser was shared out");
+    hook_.load(saved);
     for (auto& [name, mine] : optimizer_->state()) {
       const auto found = std::ranges::find(
           saved.tensors, name, [](const auto& t) { return t.first; });
@@ -103,9 +105,15 @@ class Sharded final : public Strategy {
     }
   }
 
+  Json account() const override {
+    return account_of(hook_, context_.config, list_, shape_);
+  }
+
  private:
   Part part(std::size_t bucket, int rank) const {
-    return part_of(buckets_.numel(bucket), context_.group.size(), rank);
+    const std::int64_t numel = buckets_.numel(bucket);
+    const int ranks = context_.group.size();
+    return {share_begin(numel, ranks, rank), share_of(numel, ranks, rank)};
   }
 
   // A rank's share of every bucket, in the order of the flat buffer: buckets
@@ -122,13 +130,9 @@ class Sharded final : public Strategy {
   }
 
   void send_grads(std::size_t bucket) {
-    const at::Tensor whole = buckets_.grads(bucket);
-    if (norms_ && context_.group.size() > 1) norms_->add_sent(whole);
-    const Part mine = part(bucket, context_.group.rank());
-    messages_.start(grads_planned_[bucket], static_cast<std::int64_t>(bucket),
-                    {.op = Collective::reduce_scatter,
-                     .tensor = whole.narrow(0, mine.begin, mine.numel),
-                     .input = whole});
+    if (norms_ && context_.group.size() > 1)
+      norms_->add_sent(buckets_.grads(bucket));
+    hook_.start(bucket);
   }
 
   void send_values(std::size_t bucket) {
@@ -197,10 +201,13 @@ class Sharded final : public Strategy {
 
   StrategyContext context_;
   FlatBuffers buffers_;
+  ParamList list_;
+  StepShape shape_;
   CommPlan plan_;
-  std::vector<Message> grads_planned_, values_planned_;
-  Buckets buckets_;
+  std::vector<Message> values_planned_;
   Messages messages_;
+  GradHook hook_;
+  Buckets buckets_;
   Optimizer* optimizer_ = nullptr;
   GradNorms* norms_ = nullptr;  // of the step under way
 };

@@ -75,6 +75,18 @@ TEST(RunConfig, ContradictionsAreRefused) {
             std::string::npos);
 }
 
+TEST(RunConfig, AHookNeedsMessagesAndGoesWithEveryStrategyThatSends) {
+  EXPECT_NE(error_of(kBatch, Sets{"strategy.kind=single", "strategy.hook=bf16"})
+                .find("single sends none"),
+            std::string::npos);
+  for (const std::string kind :
+       {"data_parallel", "ddp", "sharded", "local_sgd"})
+    for (const std::string hook : {"bf16", "fp16", "topk", "powersgd"})
+      EXPECT_EQ(error_of(kBatch, Sets{"comm.ranks=2", "strategy.kind=" + kind,
+                                      "strategy.hook=" + hook}),
+                "no error");
+}
+
 TEST(RunConfig, BatchAndRateContradictionsAreRefused) {
   const auto refused = [](const Sets& sets, const std::string& word) {
     EXPECT_NE(error_of(kBatch, sets).find(word), std::string::npos)

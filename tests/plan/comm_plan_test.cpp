@@ -176,6 +176,96 @@ TEST(CommPlan, PowerSgdSendsFactorsInTwoRoundsAndSmallParametersWhole) {
   EXPECT_EQ(p[2].phase, Phase::after_backward);
 }
 
+// Two buckets: {16 x 8 and its bias} and {100 x 20}, last first.
+const ParamList kTwoLayers{
+    .numel = {2000, 128, 16}, .rows = {100, 16, 1}, .buffer_bytes = 8};
+
+StrategyConfig hooked(StrategyKind kind, HookKind hook) {
+  return {.kind = kind,
+          .first_bucket_bytes = 4 * 100,
+          .collective = Route::tree,
+          .hook = hook,
+          .topk_share = 0.25,
+          .powersgd_rank = 2};
+}
+
+CommPlan hooked_plan(StrategyKind kind, HookKind hook) {
+  return plan(hooked(kind, hook), kTwoLayers, {.ranks = 3, .last = true});
+}
+
+// An all-reduce of half the bytes would save nothing.
+TEST(CommPlan, ShardedScattersACastAndSumsTheRestEverywhere) {
+  const CommPlan cast = hooked_plan(StrategyKind::sharded, HookKind::bf16);
+  EXPECT_THAT(ops_in(cast),
+              ElementsAre("broadcast buffers", "reduce_scatter gradients",
+                          "reduce_scatter gradients", "all_gather parameters",
+                          "all_gather parameters"));
+  EXPECT_THAT(bytes_in(cast),
+              ElementsAre(8, 2 * 144, 2 * 2000, 4 * 144, 4 * 2000));
+  EXPECT_EQ(cast[1].type, WireType::bf16);
+  EXPECT_EQ(cast[1].phase, Phase::backward);
+  EXPECT_EQ(cast[3].type, WireType::fp32);
+  const CommPlan topk = hooked_plan(StrategyKind::sharded, HookKind::topk);
+  EXPECT_THAT(ops_in(topk),
+              ElementsAre("broadcast buffers", "all_gather gradients",
+                          "all_gather gradients", "all_gather parameters",
+                          "all_gather parameters"));
+  EXPECT_EQ(topk[1].bytes, 3 * 8 * 36);
+  const CommPlan factors =
+      hooked_plan(StrategyKind::sharded, HookKind::powersgd);
+  EXPECT_THAT(bytes_in(factors),
+              ElementsAre(8, 4 * (16 + 2 * 16), 4 * 2 * 100, 4 * 2 * 8,
+                          4 * 2 * 20, 4 * 144, 4 * 2000));
+  for (const std::size_t i : {1U, 2U, 3U, 4U})
+    EXPECT_EQ(factors[i].op, Collective::all_reduce);
+  EXPECT_EQ(factors[2].phase, Phase::backward);
+  EXPECT_EQ(factors[3].phase, Phase::after_backward);
+}
+
+TEST(CommPlan, DataParallelsHooksBringTheSumToDeviceZero) {
+  const auto gradients = [](HookKind hook) {
+    CommPlan out;
+    for (const Message& m : plan(hooked(StrategyKind::data_parallel, hook),
+                                 kTwoLayers, {.ranks = 3, .accumulate = 2}))
+      if (m.payload == Payload::gradients) out.push_back(m);
+    return out;
+  };
+  const CommPlan cast = gradients(HookKind::fp16);
+  EXPECT_THAT(ops_in(cast),
+              ElementsAre("reduce gradients", "reduce gradients"));
+  EXPECT_THAT(bytes_in(cast), ElementsAre(2 * 2144, 2 * 2144));
+  EXPECT_EQ(cast[0].route, Route::tree);
+  EXPECT_EQ(cast[1].pass, 1);
+  const CommPlan topk = gradients(HookKind::topk);
+  EXPECT_THAT(ops_in(topk),
+              ElementsAre("gather gradients", "gather gradients"));
+  EXPECT_EQ(topk[0].bytes, 3 * 8 * 536);
+  EXPECT_EQ(topk[0].route, Route::star);  // each straight to device 0
+  const CommPlan factors = gradients(HookKind::powersgd);
+  EXPECT_THAT(bytes_in(factors),
+              ElementsAre(4 * (200 + 32 + 16), 4 * (40 + 16),
+                          4 * (200 + 32 + 16), 4 * (40 + 16)));
+  for (const Message& m : factors) EXPECT_EQ(m.op, Collective::all_reduce);
+}
+
+TEST(CommPlan, LocalSgdsHooksCarryTheChangesOfParameters) {
+  const CommPlan cast = hooked_plan(StrategyKind::local_sgd, HookKind::bf16);
+  EXPECT_THAT(ops_in(cast),
+              ElementsAre("all_reduce parameters", "all_reduce parameters",
+                          "all_reduce buffers"));
+  EXPECT_THAT(bytes_in(cast), ElementsAre(2 * 144, 2 * 2000, 8));
+  for (const Message& m : cast) EXPECT_EQ(m.phase, Phase::after_update);
+  // Both left factors before both right ones.
+  EXPECT_THAT(
+      bytes_in(hooked_plan(StrategyKind::local_sgd, HookKind::powersgd)),
+      ElementsAre(4 * (16 + 32), 4 * 200, 4 * 16, 4 * 40, 8));
+  StrategyConfig later = hooked(StrategyKind::local_sgd, HookKind::topk);
+  later.local_start = 1;
+  EXPECT_THAT(ops_in(plan(later, kTwoLayers, {.ranks = 3})),
+              ElementsAre("broadcast buffers", "all_gather gradients",
+                          "all_gather gradients"));
+}
+
 TEST(CommPlan, PowerSgdRefusesParametersWithoutShapes) {
   EXPECT_THROW(plan({.kind = StrategyKind::ddp, .hook = HookKind::powersgd},
                     kLinear, {.ranks = 2}),
@@ -258,6 +348,7 @@ RC_GTEST_PROP(CommPlanProperty, SharesAddUpAndDifferByAtMostOne, ()) {
     const std::int64_t share = share_of(total, parts, i);
     RC_ASSERT(share == total / parts || share == total / parts + 1);
     if (i > 0) RC_ASSERT(share <= share_of(total, parts, i - 1));
+    RC_ASSERT(share_begin(total, parts, i) == sum);
     sum += share;
   }
   RC_ASSERT(sum == total);

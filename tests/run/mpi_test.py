@@ -36,10 +36,12 @@ def mpirun(*args, **options):
 
 class Mpi(unittest.TestCase):
     def test_processes_give_the_same_bits_as_threads(self):
-        for strategy in ("ddp", "sharded"):
-            with self.subTest(strategy=strategy), Folder() as folder:
+        for strategy, hook in (("ddp", "none"), ("sharded", "none"),
+                               ("sharded", "bf16"), ("local_sgd", "topk")):
+            with self.subTest(strategy=strategy, hook=hook), Folder() as folder:
                 threads, mpi = folder.path / "threads", folder.path / "mpi"
-                settings = [*SHARE, "--set", f"strategy.kind={strategy}"]
+                settings = [*SHARE, "--set", f"strategy.kind={strategy}",
+                            "--set", f"strategy.hook={hook}"]
                 lockstep("train", folder.recipe, "--out", threads, "--ranks",
                          2, *settings)
                 done = mpirun("train", folder.recipe, "--out", mpi, *settings)

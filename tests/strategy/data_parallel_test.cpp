@@ -56,10 +56,15 @@ TEST(DataParallel, AccumulatedPassesEndWhereTheWholeBatchEnds) {
 }
 
 TEST(DataParallel, StarAndCollectiveGiveTheSameBits) {
-  Scene scene = replicas(ModelKind::variable, 3);
-  const at::Tensor star = train(scene).front().values;
-  scene.config.strategy.collective = Route::ring;
-  EXPECT_TRUE(at::equal(star, train(scene).front().values));
+  for (const HookKind hook : {HookKind::none, HookKind::bf16, HookKind::fp16,
+                              HookKind::topk, HookKind::powersgd}) {
+    Scene scene = replicas(ModelKind::variable, 3);
+    scene.config.batch.accumulate = 2;
+    scene.config.strategy.hook = hook;
+    const at::Tensor star = train(scene).front().values;
+    scene.config.strategy.collective = Route::ring;
+    EXPECT_TRUE(at::equal(star, train(scene).front().values));
+  }
 }
 
 // Replica 0 is the module itself: its share decides the running statistics,

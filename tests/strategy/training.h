@@ -84,6 +84,9 @@ inline constexpr Way kWays[] = {
     {"sharded", StrategyKind::sharded},
     {"local_sgd", StrategyKind::local_sgd}};
 
+inline constexpr HookKind kHooks[] = {HookKind::bf16, HookKind::fp16,
+                                      HookKind::topk, HookKind::powersgd};
+
 inline RunConfig small_config(ModelKind model, const Way& way,
                               OptimKind optim = OptimKind::sgd) {
   RunConfig config = small_config(model, way.kind, optim);

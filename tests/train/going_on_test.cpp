@@ -66,10 +66,10 @@ std::vector<Combination> combinations() {
   return out;
 }
 
-// Hooks make ddp's messages smaller; lars and lamb measure whole tensors.
+// Hooks make messages smaller; lars and lamb measure whole tensors.
 bool is_refused(const Combination& c) {
   const StrategyKind kind = c.config.kind;
-  return (c.hook != HookKind::none && kind != StrategyKind::ddp) ||
+  return (c.hook != HookKind::none && kind == StrategyKind::single) ||
          (is_layerwise(c.optim) && kind == StrategyKind::sharded);
 }
 
