@@ -119,6 +119,8 @@ RunConfig adopt(RunConfig recipe, const Choice& choice) {
   recipe.strategy.kind = q.ranks == 1                  ? StrategyKind::single
                          : q.method == Method::sharded ? StrategyKind::sharded
                                                        : StrategyKind::ddp;
+  // One rank has no messages to make smaller.
+  if (q.ranks == 1) recipe.strategy.hook = HookKind::none;
   recipe.batch.per_rank = 0;
   recipe.batch.global = q.global_batch();
   if (choice.lr > 0) recipe.optim.lr = choice.lr;

@@ -22,6 +22,17 @@ Line line_of(const Profile& p) {
   return {.fixed_bytes = std::max(0.0, m0 - slope * b0), .sample_bytes = slope};
 }
 
+// What a gradient hook holds beside the gradients: them in 16 bits, or what it
+// kept back; and the parameters that local_sgd counts changes from.
+double hook_bytes(const Workload& work, const Question& q) {
+  if (q.strategy.hook == HookKind::none) return 0;
+  const auto params = static_cast<double>(work.params.bytes());
+  const bool cast =
+      q.strategy.hook == HookKind::bf16 || q.strategy.hook == HookKind::fp16;
+  return (cast ? params / 2 : params) +
+         (q.method == Method::local_sgd ? params : 0);
+}
+
 // What the strategy adds to or takes from one device's share.
 double strategy_bytes(const Workload& work, const Question& q) {
   const Profile& p = work.profile;
@@ -30,14 +41,17 @@ double strategy_bytes(const Workload& work, const Question& q) {
   if (q.ranks == 1) return 0;
   switch (q.method) {
     case Method::sharded:
-      return -p.optimizer_bytes * (1 - 1 / n);
+      return hook_bytes(work, q) - p.optimizer_bytes * (1 - 1 / n);
     case Method::ddp:
-      return static_cast<double>(q.strategy.bucket_bytes) +
+      return hook_bytes(work, q) +
+             static_cast<double>(q.strategy.bucket_bytes) +
              q.software.bucket_copies / 2.0 * params;
     case Method::data_parallel:  // device 0 gathers all outputs
-      return p.output_bytes * static_cast<double>(q.global_batch());
-    case Method::model_parallel:
+      return hook_bytes(work, q) +
+             p.output_bytes * static_cast<double>(q.global_batch());
     case Method::local_sgd:
+      return hook_bytes(work, q);
+    case Method::model_parallel:
     case Method::single:
       return 0;
   }

@@ -8,6 +8,11 @@ namespace {
 
 constexpr double kGradientBytes = 4;  // gradients are fp32 in memory
 
+// Vectors that local_sgd reads and writes for an average: a division; of the
+// changes under a hook (strategy/changes.cpp) a difference, a division, a sum,
+// a copy and zeros.
+constexpr double kMeanPasses = 2, kChangesPasses = 11;
+
 StrategyConfig strategy_of(const Question& q) {
   StrategyConfig config = q.strategy;
   switch (q.method) {
@@ -57,9 +62,13 @@ Algorithm algorithm_of(const Question& q, const Message& m) {
   return Algorithm::star;
 }
 
+// Gradients can be made smaller, and what local_sgd averages.
 double sent_bytes(const Question& q, const Message& m) {
   const auto bytes = static_cast<double>(m.bytes);
-  if (m.payload != Payload::gradients || m.type != WireType::fp32) return bytes;
+  const bool smaller =
+      m.payload == Payload::gradients ||
+      (m.payload == Payload::parameters && q.method == Method::local_sgd);
+  if (!smaller || m.type != WireType::fp32) return bytes;
   return bytes * q.compression * static_cast<double>(bytes_of(q.wire)) /
          kGradientBytes;
 }
@@ -78,11 +87,16 @@ TimedMessage price(const Fabric& fabric, const Question& q, const Message& m,
   return out;
 }
 
+// How often a step sends what it sends of the whole model.
+double sends_a_step(const Question& q) {
+  if (q.method == Method::local_sgd)
+    return 1.0 / static_cast<double>(q.strategy.local_steps);
+  return q.method == Method::data_parallel ? q.accumulate : 1;
+}
+
 void add_messages(StepPlan& out, const Fabric& fabric, const Question& q,
                   const CommPlan& plan, const std::vector<double>& ready_s) {
-  const double share = q.method == Method::local_sgd
-                           ? 1.0 / static_cast<double>(q.strategy.local_steps)
-                           : 1.0;
+  const double share = q.method == Method::local_sgd ? sends_a_step(q) : 1;
   for (const Message& m : plan) {
     const TimedMessage timed = price(fabric, q, m, ready_s);
     // Statistics of BatchNorm hold up the backward pass that asks for them.
@@ -99,19 +113,26 @@ void add_messages(StepPlan& out, const Fabric& fabric, const Question& q,
 // passes over a vector as long as the parameters.
 double copy_s(const Workload& work, const Cluster& cluster, const Question& q) {
   if (q.ranks == 1) return 0;
+  const HookKind hook = q.strategy.hook;
+  const double sends = sends_a_step(q);
   // Copies into and out of buckets, and casts of compressed gradients.
-  const bool packed = q.wire != WireType::fp32 || q.compression < 1;
-  double passes = 2 * (q.software.bucket_copies + (packed ? 2 : 0));
+  const bool packed =
+      q.wire != WireType::fp32 || q.compression < 1 || hook != HookKind::none;
+  double passes = 2 * (q.software.bucket_copies + (packed ? 2 * sends : 0));
   // A CPU reads a line before it writes it: the copy that bandwidth was
   // measured with moves three vectors for the two it counts, work in place does
   // not.
   const double in_place = cluster.device.gpu ? 1 : 2.0 / 3;
   // A mean is a sum of parameters that were divided first.
   if (q.method == Method::local_sgd)
-    passes += in_place * 2 / static_cast<double>(q.strategy.local_steps);
-  // The root adds what each replica sent to its own gradients.
-  if (q.method == Method::data_parallel && q.strategy.collective == Route::star)
-    passes += in_place * 3 * (q.ranks - 1) * q.accumulate;
+    passes += in_place * sends *
+              (hook == HookKind::none ? kMeanPasses : kChangesPasses);
+  // The root adds what each replica sent to its own gradients, unless a hook
+  // sends entries or factors.
+  if (q.method == Method::data_parallel &&
+      q.strategy.collective == Route::star && hook != HookKind::topk &&
+      hook != HookKind::powersgd)
+    passes += in_place * sends * 3 * (q.ranks - 1);
   return passes * static_cast<double>(work.params.bytes()) /
          cluster.device.memory_bytes_per_s;
 }

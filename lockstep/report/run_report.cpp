@@ -119,6 +119,19 @@ std::string communication(const RunView& run) {
       format_percent(std::max(0.0, 1 - exposed / comm)));
 }
 
+// What a gradient hook saved and what its messages left out.
+std::string hook(const RunView& run) {
+  const Json hook = run.record.comm.value("hook", Json::object());
+  if (hook.empty()) return "";
+  std::string out = fmt::format("Hook {}: {:.3g} MB fewer in a step that sends",
+                                text_in(hook, "kind"),
+                                number_in(hook, "bytes_saved_a_step") * 1e-6);
+  if (hook.contains("error_left_mean"))
+    out += fmt::format(", {} of what a rank had to send left out, by norm",
+                       format_percent(number_in(hook, "error_left_mean")));
+  return out + ".\n";
+}
+
 // What messages in flight cost backward, where some steps held theirs back.
 std::string slow_down(const RunView& run) {
   const Json& s = run.record.summary;
@@ -241,8 +254,8 @@ std::string to_text(const RunView& run) {
   out += "\n" + to_text(epochs);
   if (run.record.summary.contains("median_step_s"))
     out += "\n" + to_text(step_table(run)) + bar(run);
-  return out + "\n" + conclusion(run) + communication(run) + slow_down(run) +
-         epoch_end(run) + advice_line(run.record);
+  return out + "\n" + conclusion(run) + communication(run) + hook(run) +
+         slow_down(run) + epoch_end(run) + advice_line(run.record);
 }
 
 }  // namespace lockstep

@@ -94,6 +94,19 @@ TEST(Adopt, ChangesRanksStrategyBatchAndRateAndNothingElse) {
   EXPECT_EQ(to_json(config), to_json(base));
 }
 
+TEST(Adopt, AHookGoesWithEveryChoiceThatSends) {
+  RunConfig hooked = recipe();
+  hooked.strategy.hook = HookKind::bf16;
+  const Advice a = advise_measured(measured(1, 10e9), hooked, 0);
+  EXPECT_EQ(a.ranking.size(), 3u) << "one rank, ddp and sharded on two";
+  for (const Choice& c : a.ranking) {
+    const RunConfig config = adopt(hooked, c);
+    EXPECT_NO_THROW(validate(config));
+    EXPECT_EQ(config.strategy.hook,
+              config.comm.ranks == 1 ? HookKind::none : HookKind::bf16);
+  }
+}
+
 TEST(Adopt, ABatchThatDoesNotDivideIsNotWeighed) {
   const Advice a = advise_measured(measured(1, 10e9), recipe(63), 0);
   EXPECT_EQ(a.ranking.size(), 1u);

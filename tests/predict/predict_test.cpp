@@ -82,6 +82,40 @@ TEST(Predict, MessagesCostMemoryTimeToo) {
   EXPECT_NEAR(passes(Method::data_parallel), 2 * 3, 1e-6);
 }
 
+// A hook is priced by what it sends in each strategy: half of what all of them
+// sum of the model, and the same running statistics and whole parameters.
+TEST(Predict, AHookMakesEveryStrategysMessagesSmaller) {
+  const Workload w = model_on("linear", "RTX 3090");
+  const Cluster c = find_cluster("4x3090");
+  for (const Method m : {Method::data_parallel, Method::ddp, Method::sharded,
+                         Method::local_sgd}) {
+    Question q = ask(m, 4, 64);
+    const double plain = predict(w, c, q).time.comm_s;
+    for (const HookKind hook :
+         {HookKind::bf16, HookKind::topk, HookKind::powersgd}) {
+      q.strategy.hook = hook;
+      EXPECT_LT(predict(w, c, q).time.comm_s, 0.95 * plain) << word(m);
+    }
+    // As a remedy that is not named by its hook.
+    q.strategy.hook = HookKind::none, q.wire = WireType::bf16;
+    EXPECT_LT(predict(w, c, q).time.comm_s, 0.95 * plain) << word(m);
+  }
+}
+
+TEST(Predict, AHooksMemoryCounts) {
+  Workload w = one_layer();
+  w.profile.memory_bytes = {2e9, 3e9};
+  const auto added = [&](Method method, HookKind hook) {
+    Question q = ask(method, 8, 8);
+    const double plain = memory_fit(w, find_cluster("dgx-a100"), q).need_bytes;
+    q.strategy.hook = hook;
+    return memory_fit(w, find_cluster("dgx-a100"), q).need_bytes - plain;
+  };
+  EXPECT_NEAR(added(Method::ddp, HookKind::bf16), 50e6, 1);
+  EXPECT_NEAR(added(Method::sharded, HookKind::topk), 100e6, 1);
+  EXPECT_NEAR(added(Method::local_sgd, HookKind::topk), 200e6, 1);
+}
+
 // Ranks that share a memory update faster one at a time.
 TEST(Predict, DataParallelUpdatesOnDeviceZeroAlone) {
   Workload w = one_layer();
