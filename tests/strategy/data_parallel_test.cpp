@@ -67,6 +67,21 @@ TEST(DataParallel, StarAndCollectiveGiveTheSameBits) {
   }
 }
 
+// What the passes before it brought together is not sent again.
+TEST(DataParallel, EveryPassSendsTheLargestOfItsOwnGradients) {
+  Scene scene = replicas(ModelKind::variable, 1);
+  scene.config.strategy.hook = HookKind::topk;
+  scene.config.optim.momentum = 0;
+  const auto changed = [&scene](std::int64_t passes) {
+    scene.config.batch.accumulate = passes;
+    scene.steps = 0;
+    const at::Tensor start = train(scene).front().values;
+    scene.steps = 1;
+    return (train(scene).front().values != start).sum().item<std::int64_t>();
+  };
+  EXPECT_GT(changed(3), changed(1));
+}
+
 // Replica 0 is the module itself: its share decides the running statistics,
 // as in PyTorch, and they survive the step.
 TEST(DataParallel, RunningStatisticsAreThoseOfDeviceZero) {
