@@ -280,7 +280,7 @@ void vocabulary(FloorTable& table) {
             at::nll_loss_forward(log, words, {}, 1, -100);
         const at::Tensor g = at::nll_loss_backward(at::ones_like(loss), log,
                                                    words, {}, 1, -100, weight);
-        at::_log_softmax_backward_data(g, log, 1, at::kBFloat16);
+        at::_log_softmax_backward_data(g, log, 1, at::kFloat).to(at::kBFloat16);
       });
   const at::Tensor grad = at::randn({rows, width}, full());
   const at::Tensor to = at::zeros({vocab, width}, full());
