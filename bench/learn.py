@@ -29,7 +29,7 @@ CASES = {"linear": ("linear_test.toml", 15, ["train.precision=tf32"]),
          "resnet18": ("resnet18_cifar10.toml", 8, ["data.workers=8"]),
          "mobilenet_v2": ("mobilenet_v2_flowers.toml", 15, [
              "train.precision=bf16", "train.channels_last=true", "model.classes=10",
-             "data.flip=false", "data.rotate_deg=0", "data.brightness=0"])}
+             "data.resident=true", "data.flip=false", "data.rotate_deg=0", "data.brightness=0"])}
 
 
 def ours(args, model, seed, folder):

@@ -157,12 +157,15 @@ ResidentSets hold_resident(const RunConfig& config, const DataSplit& data,
                            Device& device) {
   ResidentSets out;
   if (!config.data.resident) return out;
-  ResidentOptions options{.device = device.torch(),
-                          .workers = config.data.workers,
-                          .data = config.data,
-                          .augment = true,
-                          .bf16 = config.train.precision == Precision::bf16,
-                          .channels_last = config.train.channels_last};
+  // What data_parallel scatters is fp32, as planned.
+  const bool scattered = config.strategy.kind == StrategyKind::data_parallel;
+  ResidentOptions options{
+      .device = device.torch(),
+      .workers = config.data.workers,
+      .data = config.data,
+      .augment = true,
+      .bf16 = config.train.precision == Precision::bf16 && !scattered,
+      .channels_last = config.train.channels_last && !scattered};
   out.train.emplace(*data.train, options);
   options.augment = false;
   if (data.validation && data.validation->size() > 0)
