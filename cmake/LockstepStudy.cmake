@@ -33,13 +33,9 @@ target_link_libraries(
   lockstep_study
   PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
   PRIVATE Eigen3::Eigen PkgConfig::HttpLib)
-# JSON's headers are a third of what most files cost.
-target_precompile_headers(lockstep_study PRIVATE ${PROJECT_SOURCE_DIR}/lockstep/core/study_pch.h)
-# With it GCC 12 forgets which headers are the system's, and here warns of theirs.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/lockstep/batch/criterion.cpp
-                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-# These read, write and lay out text: -O1 shows in no time they take, and their
-# compilation takes a quarter less.
+# No precompiled header: ccache does not share what was compiled with one between
+# the whole build and the study half's. These folders read, write and lay out
+# text: -O1 shows in no time they take, and their compilation takes a quarter less.
 lockstep_sources(text config store hardware plan advise sweep report serve)
 set_source_files_properties(${text} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 include(LockstepCeres)
