@@ -18,7 +18,7 @@ build: ## set up, then build/bin/lockstep
 reports: build ## the HTML pages of what lies in results/, into build/reports
 	@tools/reports.sh
 
-test: ## set up, build everything, run all tests, then the study half alone (at most 25 minutes on 2 cores)
+test: ## set up, build everything, run all tests, then the study half alone
 	@tools/setup.sh study train
 	@tools/build.sh release
 	@tools/test.sh release

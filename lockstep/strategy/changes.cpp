@@ -20,13 +20,7 @@ Changes::Changes(const StrategyContext& context, const CommPlan& averaging,
       parts_(parts_of_mean(context.group)),
       num_buckets_(buckets_in(averaging, Payload::parameters).size()),
       hook_(make_grad_hook(
-          {.config = context.config.strategy,
-           .plan = averaging,
-           .params = context.params,
-           .group = context.group,
-           .messages = messages,
-           .seed = static_cast<std::uint64_t>(context.config.train.seed),
-           .payload = Payload::parameters})),
+          hook_context(context, averaging, messages, Payload::parameters))),
       anchor_(at::zeros_like(context.params.values())) {}
 
 void Changes::begin() {

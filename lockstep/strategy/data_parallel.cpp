@@ -54,13 +54,7 @@ class DataParallel final : public Strategy {
         full_(full_step(context)),
         plan_(lockstep::plan(context.config.strategy, list_, full_)),
         messages_(context.group, context.recorder),
-        hook_(make_grad_hook(
-            {.config = context.config.strategy,
-             .plan = plan_,
-             .params = context.params,
-             .group = context.group,
-             .messages = messages_,
-             .seed = static_cast<std::uint64_t>(context.config.train.seed)})) {}
+        hook_(make_grad_hook(hook_context(context, plan_, messages_))) {}
 
   const CommPlan& plan() const override { return plan_; }
   void start() override { sync(); }

@@ -28,13 +28,7 @@ class Ddp final : public Strategy {
                .accumulate = context.config.batch.accumulate},
         plan_(lockstep::plan(context.config.strategy, list_, shape_)),
         messages_(context.group, context.recorder),
-        hook_(make_grad_hook(
-            {.config = context.config.strategy,
-             .plan = plan_,
-             .params = context.params,
-             .group = context.group,
-             .messages = messages_,
-             .seed = static_cast<std::uint64_t>(context.config.train.seed)})),
+        hook_(make_grad_hook(hook_context(context, plan_, messages_))),
         buckets_(context.params, buckets_in(plan_),
                  [this](std::size_t bucket) {
                    graph_.beside([this, bucket] { send_bucket(bucket); });

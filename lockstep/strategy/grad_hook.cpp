@@ -54,6 +54,17 @@ GradHook make_grad_hook(const HookContext& context) {
   throw Error(Fault::internal, "strategy.hook", "not a hook");
 }
 
+HookContext hook_context(const StrategyContext& context, const CommPlan& plan,
+                         Messages& messages, Payload payload) {
+  return {.config = context.config.strategy,
+          .plan = plan,
+          .params = context.params,
+          .group = context.group,
+          .messages = messages,
+          .seed = static_cast<std::uint64_t>(context.config.train.seed),
+          .payload = payload};
+}
+
 std::vector<Message> buckets_in(const CommPlan& plan, Payload payload) {
   std::vector<Message> out;
   for (Message& message : with_payload(plan, payload))

@@ -50,6 +50,11 @@ struct HookContext {
 
 GradHook make_grad_hook(const HookContext& context);
 
+// As a strategy has it.
+HookContext hook_context(const StrategyContext& context, const CommPlan& plan,
+                         Messages& messages,
+                         Payload payload = Payload::gradients);
+
 // The first message of each bucket, in their order: a hook may plan a second.
 std::vector<Message> buckets_in(const CommPlan& plan,
                                 Payload payload = Payload::gradients);
