@@ -62,7 +62,6 @@ test-gpu: ## kernels and captured steps on this machine's GPU, then each kernel 
 
 lint: ## format, spelling, budgets of files and functions, clang-tidy
 	@tools/setup.sh study train lint
-	@tools/build.sh release
 	@tools/lint.sh
 
 format: ## clang-format over our sources

@@ -9,6 +9,7 @@ else()
 endif()
 add_executable(lockstep_cli ${cli_sources} ${half})
 set_target_properties(lockstep_cli PROPERTIES OUTPUT_NAME lockstep)
+lockstep_compile_together(lockstep_cli)
 target_link_libraries(lockstep_cli PRIVATE lockstep::study CLI11::CLI11 ${CMAKE_DL_LIBS})
 target_compile_options(lockstep_cli PRIVATE $<$<CONFIG:Release>:-O1>)  # it only asks and prints
 if(LOCKSTEP_TRAIN)

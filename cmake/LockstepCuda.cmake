@@ -2,8 +2,8 @@
 # GPU is asked for. The CUDA libraries it needs beside the runtime (cuBLAS,
 # NCCL, ...) come with LibTorch on the machine that has the GPU: they need not
 # be on the one that builds.
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/cuda/*.cpp
-     ${PROJECT_SOURCE_DIR}/lockstep/cuda/*.cu)
+lockstep_sources(cuda_sources cuda)
+file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/cuda/*.cu)
 find_program(LOCKSTEP_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin /usr/local/cuda/bin)
 # A sanitizer's run has no GPU.
 if(NOT cuda_sources OR NOT LOCKSTEP_NVCC OR LOCKSTEP_SANITIZE)
@@ -34,7 +34,9 @@ find_library(LibTorch_C10_CUDA c10_cuda PATHS ${LOCKSTEP_TORCH}/lib NO_DEFAULT_P
 find_path(NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS}
           ${LOCKSTEP_TORCH}/../nvidia/nccl/include REQUIRED)
 
-add_library(lockstep_cuda SHARED ${cuda_sources})
+add_library(lockstep_cuda SHARED ${cuda_sources} ${kernels})
+lockstep_compile_together(lockstep_cuda)
+set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(lockstep_cuda SYSTEM PRIVATE ${NCCL_INCLUDE})
 target_compile_options(
   lockstep_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-restrict

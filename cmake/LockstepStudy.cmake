@@ -10,36 +10,45 @@ pkg_check_modules(HttpLib REQUIRED IMPORTED_TARGET cpp-httplib)
 set(LOCKSTEP_STUDY_FOLDERS core config plan hardware predict batch store
                            analyse advise sweep report serve)
 
-# All sources of some folders of lockstep/, found again when one is added.
-function(lockstep_sources out)
-  set(found)
-  foreach(folder IN LISTS ARGN)
-    file(GLOB some CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/${folder}/*.cpp)
-    list(APPEND found ${some})
-  endforeach()
-  set(${out} ${found} PARENT_SCOPE)
-endfunction()
+include(LockstepFolder)
+include(LockstepCeres)
 
-lockstep_sources(sources ${LOCKSTEP_STUDY_FOLDERS})
-add_library(lockstep_study SHARED ${sources})
+# What every source of the study half is compiled with.
+add_library(lockstep_study_needs INTERFACE)
+target_compile_features(lockstep_study_needs INTERFACE cxx_std_20)
+target_include_directories(lockstep_study_needs INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(lockstep_study_needs INTERFACE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+
+add_library(lockstep_study SHARED)
 add_library(lockstep::study ALIAS lockstep_study)
 set_target_properties(lockstep_study PROPERTIES EXPORT_NAME study)
 target_compile_features(lockstep_study PUBLIC cxx_std_20)
-target_compile_definitions(lockstep_study PRIVATE LOCKSTEP_VERSION="${PROJECT_VERSION}")
 target_include_directories(
   lockstep_study PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(
   lockstep_study
   PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads
-  PRIVATE Eigen3::Eigen PkgConfig::HttpLib)
-# No precompiled header: ccache does not share what was compiled with one between
-# the whole build and the study half's. These folders read, write and lay out
-# text: -O1 shows in no time they take, and their compilation takes a quarter less.
-lockstep_sources(text config store hardware plan advise sweep report serve)
-set_source_files_properties(${text} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
-include(LockstepCeres)
+  PRIVATE PkgConfig::HttpLib)
 lockstep_link_ceres(lockstep_study)
+
+# No precompiled header: ccache does not share what was compiled with one between
+# the whole build and the study half's. Folders that read, write and lay out text
+# are compiled with -O1: it shows in no time they take, and saves a quarter.
+set(text_folders config store hardware plan advise sweep report serve)
+foreach(folder IN LISTS LOCKSTEP_STUDY_FOLDERS)
+  set(options)
+  if(folder IN_LIST text_folders)
+    set(options $<$<CONFIG:Release>:-O1>)
+  endif()
+  lockstep_folder(lockstep_study ${folder} ${options})
+  target_link_libraries(folder_${folder} PRIVATE lockstep_study_needs)
+endforeach()
+foreach(folder analyse batch predict)
+  target_link_libraries(folder_${folder} PRIVATE Eigen3::Eigen Ceres::ceres)
+endforeach()
+target_link_libraries(folder_serve PRIVATE PkgConfig::HttpLib)
+target_compile_definitions(folder_core PRIVATE LOCKSTEP_VERSION="${PROJECT_VERSION}")
 
 include(LockstepEmbed)
 foreach(name devices links link_points clusters)

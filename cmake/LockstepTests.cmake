@@ -34,9 +34,9 @@ function(lockstep_test folder half)
   target_compile_definitions(${folder}_test PRIVATE LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # What a test itself computes is little.
   target_compile_options(${folder}_test PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(half STREQUAL train)
+  lockstep_compile_together(${folder}_test)
+  if(half STREQUAL train AND NOT folder MATCHES "^(data|measure)$")
     lockstep_reuse_torch_pch(${folder}_test)
-    lockstep_skip_torch_headers(${sources})
   endif()
   add_test(NAME ${folder} COMMAND ${folder}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # Ranks are threads: two cores each, so that times in tests mean something.
@@ -81,6 +81,7 @@ if(TARGET lockstep_cuda)
   target_link_options(cuda_test PRIVATE LINKER:--disable-new-dtags)
   add_dependencies(cuda_test lockstep_cuda)
   lockstep_reuse_torch_pch(cuda_test)
+  lockstep_compile_together(cuda_test)
 endif()
 
 # Tests of the program from outside. tests/cli works in both builds.

@@ -10,48 +10,47 @@ pkg_check_modules(SndFile REQUIRED IMPORTED_TARGET sndfile)
 set(LOCKSTEP_TRAIN_FOLDERS device measure data model comm strategy optim
                            kernels train)
 
-# MPI where it is found; else a stub that refuses in one line.
-find_package(MPI COMPONENTS CXX)
-set(mpi_folder comm/no_mpi)
-if(MPI_CXX_FOUND)
-  set(mpi_folder comm/mpi)
-  # For this file alone: MPI's flags in all would spoil the precompiled header.
-  list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE mpi_options)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/lockstep/comm/mpi/mpi_wire.cpp
-                              PROPERTIES COMPILE_OPTIONS "${mpi_options}")
-endif()
-lockstep_sources(sources ${LOCKSTEP_TRAIN_FOLDERS} ${mpi_folder})
-add_library(lockstep_train SHARED ${sources} ${PROJECT_SOURCE_DIR}/lockstep/run.cpp)
+add_library(lockstep_train SHARED)
 add_library(lockstep::train ALIAS lockstep_train)
-# No <target>_EXPORTS: programs could not share the precompiled header.
-set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train DEFINE_SYMBOL "")
-target_link_libraries(
-  lockstep_train
-  PUBLIC lockstep::study LibTorch::cpu
-  PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile ${CMAKE_DL_LIBS} ${MPI_CXX_LIBRARIES})
-# torch's headers cost 25 s a file; compiled once, 5 to 11. Loading them costs
-# three where they are not needed, so files that name none of them go without.
-target_precompile_headers(lockstep_train PRIVATE ${PROJECT_SOURCE_DIR}/lockstep/train/torch_pch.h)
-function(lockstep_skip_torch_headers)
-  foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} torch REGEX
-         "#include (<torch/|<ATen/ATen.h>|\"lockstep/model/(layers|batch_norm|token_layers).h|\"tests/(strategy|cuda|comm)/)")
-    if(NOT torch)
-      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
-  endforeach()
-endfunction()
-lockstep_skip_torch_headers(${sources})
+set_target_properties(lockstep_train PROPERTIES EXPORT_NAME train)
+target_link_libraries(lockstep_train PUBLIC lockstep::study LibTorch::cpu
+                                     PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile ${CMAKE_DL_LIBS})
+
+# torch's headers cost 25 s a unit; compiled once, they cost 3. Decoding and
+# measuring hardly name them and do without.
+add_library(folder_run OBJECT ${PROJECT_SOURCE_DIR}/lockstep/run.cpp)
+target_precompile_headers(folder_run PRIVATE ${PROJECT_SOURCE_DIR}/lockstep/train/torch_pch.h)
+target_sources(lockstep_train PRIVATE $<TARGET_OBJECTS:folder_run>)
+target_link_libraries(folder_run PRIVATE lockstep_study_needs LibTorch::cpu)
+foreach(folder IN LISTS LOCKSTEP_TRAIN_FOLDERS)
+  lockstep_folder(lockstep_train ${folder})
+  target_link_libraries(folder_${folder} PRIVATE lockstep_study_needs LibTorch::cpu)
+  if(NOT folder MATCHES "^(data|measure)$")
+    target_precompile_headers(folder_${folder} REUSE_FROM folder_run)
+  endif()
+endforeach()
 # Decoding and augmentation: loops worth -O3, and the same sample is the same
 # bits on every machine: no fused multiply-adds.
-file(GLOB data_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lockstep/data/*.cpp)
-set_source_files_properties(${data_sources} PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
+target_compile_options(folder_data PRIVATE -O3 -ffp-contract=off)
+target_link_libraries(folder_data PRIVATE JPEG::JPEG PNG::PNG PkgConfig::SndFile)
+
+# MPI where it is found; else a stub that refuses in one line.
+find_package(MPI COMPONENTS CXX)
+if(MPI_CXX_FOUND)
+  add_library(folder_mpi OBJECT ${PROJECT_SOURCE_DIR}/lockstep/comm/mpi/mpi_wire.cpp)
+  target_link_libraries(folder_mpi PRIVATE MPI::MPI_CXX)
+  target_link_libraries(lockstep_train PRIVATE ${MPI_CXX_LIBRARIES})
+else()
+  add_library(folder_mpi OBJECT ${PROJECT_SOURCE_DIR}/lockstep/comm/no_mpi/mpi_wire.cpp)
+endif()
+target_link_libraries(folder_mpi PRIVATE lockstep_study_needs LibTorch::cpu)
+target_sources(lockstep_train PRIVATE $<TARGET_OBJECTS:folder_mpi>)
 
 # For programs: they are compiled as the library is (-fPIC, not -fPIE), or GCC
 # refuses its header.
 function(lockstep_reuse_torch_pch target)
   target_compile_options(${target} PRIVATE -fPIC)
-  target_precompile_headers(${target} REUSE_FROM lockstep_train)
+  target_precompile_headers(${target} REUSE_FROM folder_run)
 endfunction()
 
 # Kernels: the same bodies compiled for several instruction sets, chosen at run

@@ -8,7 +8,7 @@ cd "$root"
 out=${1:-build/bench}
 mkdir -p "$out"
 python=$root/.venv-bench/bin/python
-for script in bench/step.py bench/ddp.py bench/data.py bench/comm.py bench/what_if.py; do
+for script in bench/step.py bench/ddp.py bench/data.py bench/comm.py bench/what_if.py bench/viewers.py; do
   [ -e "$script" ] || continue
   name=$(basename "$script" .py)
   echo "# $script: the record is $out/$name.json" >&2

@@ -64,7 +64,7 @@ def tidy(file, database):
 
 
 def main():
-    build = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
+    build = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build-lint")
     CACHE.mkdir(parents=True, exist_ok=True)
     folders = [ROOT / folder for folder in sys.argv[2:]] or [ROOT]
     todo = {}

@@ -70,7 +70,8 @@ struct LiveServer::Impl {
       return new httplib::ThreadPool(static_cast<std::size_t>(threads));
     };
     // httplib's own options let a second server share the port.
-    server.set_socket_options([](socket_t sock) {
+    server.set_socket_options([this](socket_t sock) {
+      listening = sock;
       const int yes = 1;
       setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -180,6 +181,7 @@ struct LiveServer::Impl {
   Watch watch;
   httplib::Server server;
   std::atomic<int> following = 0;
+  socket_t listening = INVALID_SOCKET;
   int port = 0;
 };
 
@@ -197,6 +199,9 @@ LiveServer::LiveServer(const ServeOptions& options) {
   if (impl_->port <= 0)
     throw Error(Fault::config, fmt::format("{}:{}", options.host, options.port),
                 "cannot be listened on", "choose another --port or --host");
+  // httplib lets five wait; who comes beside them tries again after seconds,
+  // and two hundred pages come at once when a server is started again.
+  ::listen(impl_->listening, 2 * options.viewers);
 }
 
 LiveServer::~LiveServer() = default;

@@ -99,13 +99,14 @@ std::unique_ptr<Device> prepare_device(const RunConfig& config,
     at::set_num_threads(core_count());
   std::unique_ptr<Device> device = open_device(config.train.device);
   device->allow_tf32(config.train.precision != Precision::fp32);
-  device->search_kernels(true);
+  device->search_kernels(config.train.search_kernels);
   return device;
 }
 
 void search_kernels_for(const RunConfig& config, Device& device,
                         bool comes_again) {
-  if (config.comm.ranks == 1) device.search_kernels(comes_again);
+  if (config.comm.ranks == 1)
+    device.search_kernels(config.train.search_kernels && comes_again);
 }
 
 RunConfig complete(const RunConfig& config, const DataSplit& data) {

@@ -35,10 +35,10 @@ def reaches_torch(header, seen=None):
     return bool(TORCH.search(text)) or any(reaches_torch(h, seen) for h in QUOTED.findall(text))
 
 
-def flags_of(library):
-    """How the build compiles a source of `library`, without its precompiled header."""
+def flags_of(folder):
+    """How the build compiles a source of the folder, without its precompiled header."""
     for entry in json.loads((tree.BUILD / "compile_commands.json").read_text()):
-        if f"/{library}.dir/lockstep/" in entry["command"]:
+        if f"/folder_{folder}.dir/" in entry["command"]:
             words = shlex.split(entry["command"])
             kept, i = [], 0
             while i < len(words):
@@ -49,7 +49,7 @@ def flags_of(library):
                     kept.append(words[i])
                 i += 1
             return kept
-    raise AssertionError(f"the build has no source of {library}")
+    raise AssertionError(f"the build has no source of {folder}")
 
 
 def compile_together(names, flags):
@@ -73,7 +73,7 @@ class Headers(unittest.TestCase):
         self.assertEqual([h for h in study if reaches_torch(h)], [])
         if tree.has_train_half():
             return  # the study build compiles them; once is enough
-        self.check([[h] for h in study], flags_of("lockstep_study"))
+        self.check([[h] for h in study], flags_of("core"))
 
     def test_train_headers_compile_in_any_order(self):
         if not tree.has_train_half():
@@ -82,7 +82,7 @@ class Headers(unittest.TestCase):
         self.assertTrue(train)
         alone = [[h] for h in train if not reaches_torch(h)]
         torch = [h for h in train if reaches_torch(h)]
-        self.check([torch, torch[::-1]] + alone, flags_of("lockstep_train"))
+        self.check([torch, torch[::-1]] + alone, flags_of("train"))
 
     def test_a_header_that_leans_on_another_is_seen(self):
         self.assertNotEqual(compile_together(["does/not/exist.h"], ["-I."]), "")
