@@ -17,10 +17,6 @@ c10::Device device_of(const Call& call) {
   return call.tensor.defined() ? call.tensor.device() : call.input.device();
 }
 
-c10::Stream current_stream(c10::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
-
 c10::Event timed_event(c10::Device device) {
   return c10::Event(device.type(), c10::EventFlag::BACKEND_DEFAULT);
 }
@@ -88,6 +84,10 @@ void exchange_tensors(const Layout& layout, std::span<const Call> calls) {
       default:
         break;
     }
+}
+
+c10::Stream current_stream(c10::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
 c10::Stream DeviceLane::stream_on(c10::Device device) {

@@ -19,6 +19,8 @@ namespace lockstep {
 // True when the tensors of this call are not in the CPU's memory.
 bool on_device(const Call& call);
 
+c10::Stream current_stream(c10::Device device);
+
 // The collective as whole-tensor operations on the current streams. Sums are
 // taken in rank order on the first rank's device.
 void exchange_tensors(const Layout& layout, std::span<const Call> calls);

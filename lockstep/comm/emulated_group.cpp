@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/comm/emulated_group.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +32,6 @@ void sleep_until(double end_s) {
   if (rest_s > 0)
     std::this_thread::sleep_for(std::chrono::duration<double>(rest_s));
   while (now_s() < end_s) std::this_thread::yield();
-}
-
-c10::Stream current_stream(c10::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
 class EmulatedGroup final : public Group {

@@ -26,11 +26,6 @@ std::int64_t chunk_bytes(std::int64_t bytes, std::size_t ranks) {
                     kLeastChunkBytes, kMostChunkBytes);
 }
 
-std::byte* data_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<std::byte*>(tensor.data_ptr())
-                          : nullptr;
-}
-
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   if (to != from && bytes > 0)
     std::memcpy(to, from, static_cast<std::size_t>(bytes));

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-[[noreturn]] void refuse(const Call& call, const std::string& what) {
+[[noreturn]] void refuse_call(const Call& call, const std::string& what) {
   throw Error(Fault::internal, std::string(word(call.op)), what,
               "see the table in lockstep/comm/group.h");
 }
@@ -26,8 +26,8 @@ WireType wire_type(const Call& call, const at::Tensor& tensor) {
     case at::kLong:
       return WireType::int64;
     default:
-      refuse(call, fmt::format("cannot send {}",
-                               c10::toString(tensor.scalar_type())));
+      refuse_call(call, fmt::format("cannot send {}",
+                                    c10::toString(tensor.scalar_type())));
   }
 }
 
@@ -56,14 +56,14 @@ std::vector<std::int64_t> ends_of(const Call& call, int ranks,
 
 void check_tensor(const Call& call, const at::Tensor& t, WireType type,
                   std::int64_t numel, const char* name) {
-  if (!t.defined()) refuse(call, fmt::format("{} is missing", name));
+  if (!t.defined()) refuse_call(call, fmt::format("{} is missing", name));
   if (!t.is_contiguous())
-    refuse(call, fmt::format("{} is not contiguous", name));
+    refuse_call(call, fmt::format("{} is not contiguous", name));
   if (wire_type(call, t) != type)
-    refuse(call, "input and tensor differ in type");
+    refuse_call(call, "input and tensor differ in type");
   if (t.numel() != numel)
-    refuse(call, fmt::format("{} has {} elements, it needs {}", name, t.numel(),
-                             numel));
+    refuse_call(call, fmt::format("{} has {} elements, it needs {}", name,
+                                  t.numel(), numel));
 }
 
 // Without `shares` only a rank that holds the whole knows its size; gather and
@@ -100,15 +100,16 @@ std::int64_t Layout::bytes() const { return numel * bytes_of(type); }
 
 Layout layout_of(const Call& call, int rank, int ranks) {
   if (call.root < 0 || call.root >= ranks)
-    refuse(call, fmt::format("there is no rank {} to be the root", call.root));
+    refuse_call(call,
+                fmt::format("there is no rank {} to be the root", call.root));
   Layout out{.op = call.op, .root = call.root};
   if (call.op == Collective::barrier) return out;
   if (!call.shares.empty() &&
       (!has_shares(call.op) ||
        call.shares.size() != static_cast<std::size_t>(ranks)))
-    refuse(call,
-           fmt::format("{} shares for {} ranks", call.shares.size(), ranks));
-  if (!certain(call).defined()) refuse(call, "a tensor is missing");
+    refuse_call(
+        call, fmt::format("{} shares for {} ranks", call.shares.size(), ranks));
+  if (!certain(call).defined()) refuse_call(call, "a tensor is missing");
   out.type = wire_type(call, certain(call));
   out.numel = whole_of(call, rank, ranks);
   if (!has_shares(call.op)) {
@@ -128,6 +129,11 @@ Layout layout_of(const Call& call, int rank, int ranks) {
     check_tensor(call, call.input, out.type,
                  in_whole ? out.numel : out.share(rank), "input");
   return out;
+}
+
+std::byte* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<std::byte*>(tensor.data_ptr())
+                          : nullptr;
 }
 
 std::string to_text(const Layout& layout) {

@@ -3,6 +3,7 @@
 // so all of them accept and refuse the same calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Layout {
 // Checks the call and works out its layout. Throws Error{Fault::internal} when
 // a tensor is missing, not contiguous, of another type or of the wrong size.
 Layout layout_of(const Call& call, int rank, int ranks);
+
+// Where the tensor begins; null for one that a call leaves out.
+std::byte* data_of(const at::Tensor& tensor);
 
 // "all_reduce of 12102220 fp32", for errors.
 std::string to_text(const Layout& layout);

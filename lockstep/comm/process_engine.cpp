@@ -25,11 +25,6 @@ constexpr double kBusy_s = 2e-3;
 constexpr int kAnnounceTag = 1, kNoticeTag = 2, kLegTag = 3;
 constexpr std::int64_t kLegTags = 8192;  // MPI promises tags up to 32767
 
-std::byte* data_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<std::byte*>(tensor.data_ptr())
-                          : nullptr;
-}
-
 Course course_of(const Call& call, int rank, int ranks) {
   Course out{.layout = layout_of(call, rank, ranks)};
   if (call.op == Collective::barrier) {

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-Conv1dSizes sizes_of(const ConvShape& s) {
+Conv1dSizes conv1d_sizes(const ConvShape& s) {
   const auto n = [](std::int64_t x) { return static_cast<int>(x); };
   return {.batch = n(s.batch),
           .in = n(s.in),
@@ -58,14 +58,14 @@ at::Tensor packed(const Conv1dSizes& s, const at::Tensor& weight,
 }  // namespace
 
 bool has_conv1d_on_gpu(const ConvShape& shape) {
-  return has_tensor_core_kernel(sizes_of(shape));
+  return has_tensor_core_kernel(conv1d_sizes(shape));
 }
 
 ConvForward conv1d_forward_on_gpu(const ConvShape& shape,
                                   const at::Tensor& input,
                                   const at::Tensor& weight,
                                   const at::Tensor& bias) {
-  const Conv1dSizes s = sizes_of(shape);
+  const Conv1dSizes s = conv1d_sizes(shape);
   const at::Tensor rows =
       s.in == 1 ? input.to(at::kFloat).contiguous() : as_rows(input);
   const at::Tensor output = at::empty({s.batch, s.windows, s.out8()},
@@ -86,7 +86,7 @@ ConvBackward conv1d_backward_on_gpu(const ConvShape& shape,
                                     const at::Tensor& grad, bool input_too,
                                     const at::Tensor& weight_grad,
                                     const at::Tensor& bias_grad) {
-  const Conv1dSizes s = sizes_of(shape);
+  const Conv1dSizes s = conv1d_sizes(shape);
   const at::Tensor w = weight.contiguous(), rows = as_rows(grad);
   const auto* where = kept.where.const_data_ptr<std::uint8_t>();
   ConvBackward out;

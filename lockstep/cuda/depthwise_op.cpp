@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-DepthwiseSizes sizes_of(const at::Tensor& x, std::int64_t stride) {
+DepthwiseSizes depthwise_sizes(const at::Tensor& x, std::int64_t stride) {
   const auto n = [](std::int64_t i) { return static_cast<int>(i); };
   return {n(x.size(0)), n(x.size(1)), n(x.size(2)), n(x.size(3)), n(stride)};
 }
@@ -17,13 +17,13 @@ DepthwiseSizes sizes_of(const at::Tensor& x, std::int64_t stride) {
 }  // namespace
 
 bool has_depthwise_on_gpu(const at::Tensor& x, std::int64_t stride) {
-  return has_depthwise_kernel(sizes_of(x, stride)) && is_aligned(x);
+  return has_depthwise_kernel(depthwise_sizes(x, stride)) && is_aligned(x);
 }
 
 at::Tensor depthwise_forward_on_gpu(const at::Tensor& x,
                                     const at::Tensor& weight,
                                     std::int64_t stride) {
-  const DepthwiseSizes s = sizes_of(x, stride);
+  const DepthwiseSizes s = depthwise_sizes(x, stride);
   const at::Tensor w = weight.contiguous();
   const at::Tensor out =
       at::empty({s.batch, s.channels, s.out_height(), s.out_width()},
@@ -38,7 +38,7 @@ at::Tensor depthwise_backward_on_gpu(const at::Tensor& x,
                                      const at::Tensor& grad,
                                      std::int64_t stride, bool input_too,
                                      const at::Tensor& weight_grad) {
-  const DepthwiseSizes s = sizes_of(x, stride);
+  const DepthwiseSizes s = depthwise_sizes(x, stride);
   const at::Tensor w = weight.contiguous();
   const at::Tensor g =
       grad.to(at::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);

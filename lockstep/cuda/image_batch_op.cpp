@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-ImageBatchSizes sizes_of(const ImageBatch& b) {
+ImageBatchSizes image_batch_sizes(const ImageBatch& b) {
   const auto n = [&](std::int64_t i) {
     return static_cast<int>(b.inputs.size(i));
   };
@@ -39,10 +39,10 @@ void image_batch_on_gpu(const ImageBatch& b) {
   auto* targets = b.targets.data_ptr<std::int64_t>();
   const cudaStream_t stream = stream_of(b.inputs);
   if (b.inputs.scalar_type() == at::kBFloat16)
-    launch_image_batch(sizes_of(b), numbers_of(b), from, bf16_of(b.inputs),
-                       targets, stream);
+    launch_image_batch(image_batch_sizes(b), numbers_of(b), from,
+                       bf16_of(b.inputs), targets, stream);
   else
-    launch_image_batch(sizes_of(b), numbers_of(b), from,
+    launch_image_batch(image_batch_sizes(b), numbers_of(b), from,
                        b.inputs.data_ptr<float>(), targets, stream);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr at::MemoryFormat kLast = at::MemoryFormat::ChannelsLast;
 
-PoolSizes sizes_of(at::IntArrayRef sizes, const PoolWindow& w) {
+PoolSizes pool_sizes(at::IntArrayRef sizes, const PoolWindow& w) {
   const auto n = [](std::int64_t i) { return static_cast<int>(i); };
   return {n(sizes[0]), n(sizes[1]), n(sizes[2]), n(sizes[3]),
           n(w.size),   n(w.stride), n(w.padding)};
@@ -30,7 +30,7 @@ bool has_max_pool_on_gpu(const at::Tensor& x, const PoolWindow& window) {
 
 MaxPoolForward max_pool_forward_on_gpu(const at::Tensor& x,
                                        const PoolWindow& window) {
-  const PoolSizes s = sizes_of(x.sizes(), window);
+  const PoolSizes s = pool_sizes(x.sizes(), window);
   const at::Tensor out =
       at::empty({s.batch, s.channels, s.out_height(), s.out_width()},
                 x.options().memory_format(kLast));
@@ -46,7 +46,7 @@ at::Tensor max_pool_backward_on_gpu(const at::Tensor& grad,
                                     at::IntArrayRef sizes) {
   const at::Tensor g = aligned(grad.to(at::kBFloat16).contiguous(kLast));
   const at::Tensor out = at::empty(sizes, g.options().memory_format(kLast));
-  launch_max_pool_backward(sizes_of(sizes, window), bf16_of(g),
+  launch_max_pool_backward(pool_sizes(sizes, window), bf16_of(g),
                            where.const_data_ptr<std::uint8_t>(), bf16_of(out),
                            stream_of(g));
   return out;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-NormSizes sizes_of(const at::Tensor& x) {
+NormSizes norm_sizes(const at::Tensor& x) {
   return {x.numel() / x.size(1), static_cast<int>(x.size(1))};
 }
 
@@ -38,13 +38,13 @@ NormSaved saved_of(const at::Tensor& statistics) {
 }  // namespace
 
 bool has_norm_on_gpu(const at::Tensor& x) {
-  return has_norm_kernel(sizes_of(x)) && is_aligned(x);
+  return has_norm_kernel(norm_sizes(x)) && is_aligned(x);
 }
 
 NormForward norm_forward_on_gpu(const NormLayer& layer, const at::Tensor& x,
                                 Activation activation,
                                 const at::Tensor& residual) {
-  const NormSizes s = sizes_of(x);
+  const NormSizes s = norm_sizes(x);
   const NormParams params{
       .weight = layer.weight.defined() ? layer.weight.const_data_ptr<float>()
                                        : nullptr,
@@ -70,7 +70,7 @@ NormBackward norm_backward_on_gpu(const NormForward& kept, const at::Tensor& x,
                                   const at::Tensor& grad, Activation activation,
                                   bool residual, const at::Tensor& weight_grad,
                                   const at::Tensor& bias_grad) {
-  const NormSizes s = sizes_of(x);
+  const NormSizes s = norm_sizes(x);
   const at::Tensor g =
       grad.to(at::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
   NormBackward out{.input = at::empty_like(x)};

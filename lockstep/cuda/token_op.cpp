@@ -37,7 +37,7 @@ at::Tensor room_of(const at::Tensor& x) {
   return at::empty({column_parts(s), s.columns}, float_room(x));
 }
 
-LayerNormSizes sizes_of(const at::Tensor& x) {
+LayerNormSizes layer_norm_sizes(const at::Tensor& x) {
   return {x.numel() / x.size(-1), static_cast<int>(x.size(-1))};
 }
 
@@ -65,13 +65,13 @@ bool has_layer_norm_on_gpu(const AddNormInput& in) {
        is_aligned(in.branch) && in.branch.sizes() == in.x.sizes());
   return in.x.numel() > 0 && in.x.scalar_type() == at::kFloat &&
          in.x.is_contiguous() && is_aligned(in.x) &&
-         has_layer_norm_kernel(sizes_of(in.x)) && branch &&
+         has_layer_norm_kernel(layer_norm_sizes(in.x)) && branch &&
          is_parameter(in.weight, width) && is_parameter(in.bias, width) &&
          (!in.branch_bias.defined() || is_parameter(in.branch_bias, width));
 }
 
 AddNormForward layer_norm_forward_on_gpu(const AddNormInput& in) {
-  const LayerNormSizes s = sizes_of(in.x);
+  const LayerNormSizes s = layer_norm_sizes(in.x);
   AddNormForward out{
       .output = at::empty_like(in.x, in.x.options().dtype(at::kBFloat16)),
       .statistics = at::empty({s.rows, 2}, float_room(in.x))};
@@ -95,7 +95,7 @@ AddNormBackward layer_norm_backward_on_gpu(const AddNormKept& kept,
                                            const at::Tensor& arrived_at_sum,
                                            const AddNormGrads& to) {
   const at::Tensor grad = aligned(arrived), sum_grad = aligned(arrived_at_sum);
-  const LayerNormSizes s = sizes_of(kept.sum);
+  const LayerNormSizes s = layer_norm_sizes(kept.sum);
   AddNormBackward out{.x = at::empty_like(kept.sum)};
   if (kept.branch) out.branch = at::empty_like(grad);
   const at::Tensor room =

@@ -82,7 +82,7 @@ UpdatePointers pointers(const UpdateArgs& a, const at::Tensor& chunks) {
 
 // Rows of two int64 on the device.
 template <class Row>
-at::Tensor on_device(std::vector<Row> rows, c10::Device device) {
+at::Tensor rows_on_device(std::vector<Row> rows, c10::Device device) {
   static_assert(sizeof(Row) == 2 * sizeof(std::int64_t));
   const auto count = static_cast<std::int64_t>(rows.size());
   return at::from_blob(rows.data(), {count, 2}, at::kLong).to(device);
@@ -138,8 +138,9 @@ const GpuUpdates::Tables& GpuUpdates::tables_of(const UpdateArgs& args) {
                        flags_of(runs[i])});
   }
   const c10::Device device = args.values.device();
-  return tables_.emplace_back(Tables{runs, on_device(std::move(chunks), device),
-                                     on_device(std::move(of_runs), device)});
+  return tables_.emplace_back(
+      Tables{runs, rows_on_device(std::move(chunks), device),
+             rows_on_device(std::move(of_runs), device)});
 }
 
 void GpuUpdates::sgd(const UpdateArgs& args) {

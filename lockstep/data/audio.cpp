@@ -23,10 +23,6 @@ constexpr int kStepsPerCrossing = 512;
 constexpr double kPassShare = 0.94;  // of the band, the rest is the slope
 constexpr std::int64_t kMaxFrames = 1 << 26;
 
-struct CloseSound {
-  void operator()(SNDFILE* file) const { sf_close(file); }
-};
-
 [[noreturn]] void broken(const std::filesystem::path& path,
                          const std::string& what) {
   throw Error(Fault::data, path.string(), what,
@@ -96,8 +92,8 @@ std::vector<float> mean_of_channels(const std::vector<float>& frames,
 std::vector<float> read_sound(const std::filesystem::path& path, int rate_hz) {
   check_riff_length(path);
   SF_INFO info = {};
-  const std::unique_ptr<SNDFILE, CloseSound> file(
-      sf_open(path.c_str(), SFM_READ, &info));
+  const std::unique_ptr<SNDFILE, int (*)(SNDFILE*)> file(
+      sf_open(path.c_str(), SFM_READ, &info), sf_close);
   if (!file)
     broken(path, fmt::format("cannot be read: {}", sf_strerror(nullptr)));
   if (info.frames <= 0) broken(path, "holds no sound");

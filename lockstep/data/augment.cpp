@@ -20,7 +20,7 @@ using Word = std::uint32_t;  // a pixel, four channels of eight bits
 static_assert(std::endian::native == std::endian::little,
               "red is taken from the lowest byte of a word");
 
-Word load(const std::uint8_t* pixel) {
+Word load_word(const std::uint8_t* pixel) {
   Word word;
   std::memcpy(&word, pixel, sizeof word);
   return word;
@@ -81,7 +81,7 @@ class Sampler {
  private:
   Word pixel(std::int64_t x, std::int64_t y) const {
     if (x < 0 || y < 0 || x >= width_ || y >= height_) return 0;
-    return load(image_.row(y) + x * 4);
+    return load_word(image_.row(y) + x * 4);
   }
 
   const Image& image_;
@@ -123,7 +123,7 @@ void move_row(const Image& image, const ImagePlace& p, bool reflect,
     std::int64_t from_x = (p.x_x * x + p.x_0) >> kFraction;
     if (reflect) from_x = reflected(from_x, image.width);
     if (from_x >= 0 && from_x < image.width)
-      out[static_cast<std::size_t>(x)] = load(row + from_x * 4);
+      out[static_cast<std::size_t>(x)] = load_word(row + from_x * 4);
   }
 }
 

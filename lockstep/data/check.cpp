@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lockstep/core/error.h"
+#include "lockstep/plan/work_plan.h"
 
 namespace lockstep {
 namespace {
@@ -23,18 +24,12 @@ struct Search {
   std::exception_ptr other = {};  // not about data: ours
 };
 
-std::int64_t product(const std::vector<std::int64_t>& sizes) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : sizes) n *= size;
-  return n;
-}
-
 void search(Search& s, const std::function<void(std::int64_t)>& progress) {
   const SampleShape& shape = s.dataset.shape();
-  std::vector<std::int64_t> input(static_cast<std::size_t>(
-      product(shape.input)));  // 8 bytes fit both kinds
+  std::vector<std::int64_t> input(
+      static_cast<std::size_t>(numel(shape.input)));  // 8 bytes fit both kinds
   std::vector<std::int64_t> target(
-      static_cast<std::size_t>(product(shape.target)));
+      static_cast<std::size_t>(numel(shape.target)));
   for (std::int64_t i = s.next++; i < s.dataset.size(); i = s.next++) {
     try {
       s.dataset.read(i, 0, input.data(), target.data());

@@ -111,7 +111,7 @@ void append(const fs::path& path, Records& records) {
   records.bytes += bytes;
 }
 
-Records load(const fs::path& folder) {
+Records load_records(const fs::path& folder) {
   Records records;
   for (int i = 1; i <= 5; ++i)
     append(folder / fmt::format("data_batch_{}.bin", i), records);
@@ -138,7 +138,7 @@ Parts split_records(const Records& records, const DataConfig& config) {
 
 DataSplit open_cifar10(const DataConfig& config, const Place& place) {
   const fs::path folder = find_folder(place.path);
-  const auto records = std::make_shared<const Records>(load(folder));
+  const auto records = std::make_shared<const Records>(load_records(folder));
   Parts parts = split_records(*records, config);
   parts.train = limit_evenly(parts.train, records->labels, config.samples);
   DataSplit split;

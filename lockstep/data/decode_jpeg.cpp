@@ -14,18 +14,18 @@
 namespace lockstep {
 namespace {
 
-struct Trouble {
+struct DecodeTrouble {
   jpeg_error_mgr manager;  // first: libjpeg hands back its address
   std::jmp_buf back;
   char text[JMSG_LENGTH_MAX];
 };
 
-Trouble& trouble_of(j_common_ptr info) {
-  return *reinterpret_cast<Trouble*>(info->err);
+DecodeTrouble& trouble_of(j_common_ptr info) {
+  return *reinterpret_cast<DecodeTrouble*>(info->err);
 }
 
-void on_error(j_common_ptr info) {
-  Trouble& trouble = trouble_of(info);
+void on_decode_error(j_common_ptr info) {
+  DecodeTrouble& trouble = trouble_of(info);
   info->err->format_message(info, trouble.text);
   std::longjmp(trouble.back, 1);
 }
@@ -36,7 +36,7 @@ void on_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   if (level == -1 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
                       code == JWRN_HUFF_BAD_CODE))
-    on_error(info);
+    on_decode_error(info);
 }
 
 // The largest power of two the decoder may shrink by. Others exist (n/8), but
@@ -64,8 +64,8 @@ void cmyk_to_rgb(std::uint8_t* row, std::int64_t width, bool inverted) {
 }
 
 // Everything between setjmp and longjmp: plain data only. False: see `trouble`.
-bool run(jpeg_decompress_struct& info, Trouble& trouble, Bytes file,
-         std::int64_t min_px, Image& image) {
+bool run_jpeg(jpeg_decompress_struct& info, DecodeTrouble& trouble, Bytes file,
+              std::int64_t min_px, Image& image) {
   if (setjmp(trouble.back) != 0) return false;
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, file.data(), file.size());
@@ -95,11 +95,11 @@ bool run(jpeg_decompress_struct& info, Trouble& trouble, Bytes file,
 void decode_jpeg(Bytes file, const std::string& name, std::int64_t min_px,
                  Image& image) {
   jpeg_decompress_struct info = {};
-  Trouble trouble = {};
+  DecodeTrouble trouble = {};
   info.err = jpeg_std_error(&trouble.manager);
-  trouble.manager.error_exit = on_error;
+  trouble.manager.error_exit = on_decode_error;
   trouble.manager.emit_message = on_message;
-  const bool good = run(info, trouble, file, min_px, image);
+  const bool good = run_jpeg(info, trouble, file, min_px, image);
   jpeg_destroy_decompress(&info);
   if (!good)
     broken_image(name, std::string("cannot be decoded: ") + trouble.text);

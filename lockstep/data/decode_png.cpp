@@ -16,7 +16,7 @@ struct Source {
   char text[128];
 };
 
-void on_error(png_structp png, png_const_charp message) {
+void on_png_error(png_structp png, png_const_charp message) {
   auto& source = *static_cast<Source*>(png_get_error_ptr(png));
   std::strncpy(source.text, message, sizeof source.text - 1);
   png_longjmp(png, 1);
@@ -40,8 +40,8 @@ void ask_for_rgbx(png_structp png) {
   png_set_interlace_handling(png);
 }
 
-bool run(png_structp png, png_infop info, Source& source, Image& image,
-         std::vector<png_bytep>& rows) {
+bool run_png(png_structp png, png_infop info, Source& source, Image& image,
+             std::vector<png_bytep>& rows) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, &source, on_read);
   png_read_info(png, info);
@@ -66,9 +66,9 @@ void decode_png(Bytes file, const std::string& name, Image& image) {
   Source source{file, {}};
   std::vector<png_bytep> rows;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source,
-                                           on_error, on_warning);
+                                           on_png_error, on_warning);
   png_infop info = png == nullptr ? nullptr : png_create_info_struct(png);
-  const bool good = info != nullptr && run(png, info, source, image, rows);
+  const bool good = info != nullptr && run_png(png, info, source, image, rows);
   png_destroy_read_struct(&png, &info, nullptr);
   if (!good)
     broken_image(name, std::string("cannot be decoded: ") + source.text);

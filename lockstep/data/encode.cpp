@@ -19,18 +19,18 @@
 namespace lockstep {
 namespace {
 
-struct Trouble {
+struct EncodeTrouble {
   jpeg_error_mgr manager;  // first: libjpeg hands back its address
   std::jmp_buf back;
 };
 
-void on_error(j_common_ptr info) {
-  std::longjmp(reinterpret_cast<Trouble*>(info->err)->back, 1);
+void on_encode_error(j_common_ptr info) {
+  std::longjmp(reinterpret_cast<EncodeTrouble*>(info->err)->back, 1);
 }
 
 // Plain data only between setjmp and longjmp; see decode_jpeg.cpp.
-bool run(jpeg_compress_struct& info, Trouble& trouble, const Image& image,
-         int quality) {
+bool compress(jpeg_compress_struct& info, EncodeTrouble& trouble,
+              const Image& image, int quality) {
   if (setjmp(trouble.back) != 0) return false;
   info.image_width = static_cast<JDIMENSION>(image.width);
   info.image_height = static_cast<JDIMENSION>(image.height);
@@ -47,23 +47,19 @@ bool run(jpeg_compress_struct& info, Trouble& trouble, const Image& image,
   return true;
 }
 
-struct CloseSound {
-  void operator()(SNDFILE* file) const { sf_close(file); }
-};
-
 }  // namespace
 
 void write_jpeg(const std::filesystem::path& path, const Image& image,
                 int quality) {
   jpeg_compress_struct info = {};
-  Trouble trouble = {};
+  EncodeTrouble trouble = {};
   info.err = jpeg_std_error(&trouble.manager);
-  trouble.manager.error_exit = on_error;
+  trouble.manager.error_exit = on_encode_error;
   jpeg_create_compress(&info);
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&info, &bytes, &size);
-  const bool good = run(info, trouble, image, quality);
+  const bool good = compress(info, trouble, image, quality);
   jpeg_destroy_compress(&info);
   const std::unique_ptr<unsigned char, void (*)(void*)> owner(bytes, std::free);
   check(good, "a picture in memory can be compressed");
@@ -76,8 +72,8 @@ void write_wav(const std::filesystem::path& path, std::span<const float> sound,
   info.samplerate = rate_hz;
   info.channels = 1;
   info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
-  const std::unique_ptr<SNDFILE, CloseSound> file(
-      sf_open(path.c_str(), SFM_WRITE, &info));
+  const std::unique_ptr<SNDFILE, int (*)(SNDFILE*)> file(
+      sf_open(path.c_str(), SFM_WRITE, &info), sf_close);
   std::vector<short> levels(sound.size());
   std::ranges::transform(sound, levels.begin(), [](float v) {
     return static_cast<short>(std::clamp(v, -1.0F, 1.0F) * 32767.0F);

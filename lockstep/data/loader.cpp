@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "lockstep/core/error.h"
+#include "lockstep/plan/work_plan.h"
 
 namespace lockstep {
 namespace {
@@ -32,57 +33,53 @@ Share in_batches(std::vector<std::int64_t> order, std::int64_t batch) {
   return {std::move(order), std::move(sizes)};
 }
 
-std::int64_t product(const std::vector<std::int64_t>& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  return n;
-}
-
-// Memory of one batch. Only the thread that calls next() touches the tensors;
-// workers get plain addresses.
-struct Buffer {
-  at::Tensor inputs, targets;
-
-  // Every tensor handed out is a view: while one lives, the storage has a
-  // second owner.
-  bool free() const {
-    return inputs.storage().use_count() == 1 &&
-           targets.storage().use_count() == 1;
-  }
-};
-
-at::Tensor make(std::int64_t samples, const std::vector<std::int64_t>& shape,
-                at::ScalarType type, bool pinned) {
+at::Tensor batch_tensor(std::int64_t samples,
+                        const std::vector<std::int64_t>& shape,
+                        at::ScalarType type, bool pinned) {
   std::vector<std::int64_t> sizes = {samples};
   sizes.insert(sizes.end(), shape.begin(), shape.end());
   return at::empty(sizes,
                    at::TensorOptions().dtype(type).pinned_memory(pinned));
 }
 
-// A batch on its way: `next` samples were taken by workers, `left` are not
-// done.
-struct Job {
-  Buffer buffer;
-  char* inputs = nullptr;
-  std::int64_t* targets = nullptr;
-  std::int64_t first = 0, size = 0, next = 0, left = 0;
-  std::exception_ptr error = {};
-  std::int64_t error_at = 0;  // the first bad sample wins, whoever reads faster
-};
-
-struct Piece {
-  Job* job = nullptr;
-  std::int64_t begin = 0, end = 0;
-};
-
 }  // namespace
 
 struct Loader::State {
+  // Memory of one batch. Only the thread that calls next() touches the tensors;
+  // workers get plain addresses.
+  struct Buffer {
+    at::Tensor inputs, targets;
+
+    // Every tensor handed out is a view: while one lives, the storage has a
+    // second owner.
+    bool free() const {
+      return inputs.storage().use_count() == 1 &&
+             targets.storage().use_count() == 1;
+    }
+  };
+
+  // A batch on its way: `next` samples were taken by workers, `left` are not
+  // done.
+  struct Job {
+    Buffer buffer;
+    char* inputs = nullptr;
+    std::int64_t* targets = nullptr;
+    std::int64_t first = 0, size = 0, next = 0, left = 0;
+    std::exception_ptr error = {};
+    // The first bad sample wins, whoever reads faster.
+    std::int64_t error_at = 0;
+  };
+
+  struct Piece {
+    Job* job = nullptr;
+    std::int64_t begin = 0, end = 0;
+  };
+
   State(const Dataset& set, Share work, LoaderOptions how)
       : dataset(set), share(std::move(work)), options(how) {
     const SampleShape& shape = dataset.shape();
-    input_bytes = product(shape.input) * (shape.tokens ? 8 : 4);
-    target_numel = product(shape.target);
+    input_bytes = numel(shape.input) * (shape.tokens ? 8 : 4);
+    target_numel = numel(shape.target);
     for (const std::int64_t size : share.batches)
       largest = std::max(largest, size);
     options.ahead = std::max<std::int64_t>(options.ahead, 1);
@@ -101,9 +98,10 @@ struct Loader::State {
     for (const Buffer& kept : pool)
       if (kept.free()) return kept;
     const SampleShape& shape = dataset.shape();
-    pool.push_back({make(largest, shape.input,
-                         shape.tokens ? at::kLong : at::kFloat, options.pinned),
-                    make(largest, shape.target, at::kLong, options.pinned)});
+    pool.push_back(
+        {batch_tensor(largest, shape.input,
+                      shape.tokens ? at::kLong : at::kFloat, options.pinned),
+         batch_tensor(largest, shape.target, at::kLong, options.pinned)});
     return pool.back();
   }
 
@@ -220,7 +218,7 @@ Loader::~Loader() = default;
 
 std::optional<Batch> Loader::next() {
   State& s = *state_;
-  Job job;
+  State::Job job;
   if (s.workers.empty()) {
     if (s.jobs_planned == s.share.batches.size()) return std::nullopt;
     job = s.make_job(s.share.batches[s.jobs_planned++]);

@@ -15,8 +15,9 @@
 namespace lockstep {
 namespace {
 
-at::Tensor make(at::IntArrayRef sizes, at::ScalarType type,
-                c10::Device device = c10::Device(c10::DeviceType::CPU)) {
+at::Tensor empty_tensor(
+    at::IntArrayRef sizes, at::ScalarType type,
+    c10::Device device = c10::Device(c10::DeviceType::CPU)) {
   return at::empty(sizes, at::TensorOptions().dtype(type).device(device));
 }
 
@@ -41,8 +42,8 @@ void Resident::hold_images(const Dataset& dataset) {
   const std::int64_t size = dataset.size();
   const SampleShape& shape = dataset.shape();
   const at::Tensor pixels =
-      make({size, shape.input[1], shape.input[2], 4}, at::kByte);
-  const at::Tensor classes = make({size}, at::kLong);
+      empty_tensor({size, shape.input[1], shape.input[2], 4}, at::kByte);
+  const at::Tensor classes = empty_tensor({size}, at::kLong);
   auto* const bytes = pixels.mutable_data_ptr<std::uint8_t>();
   auto* const targets = classes.mutable_data_ptr<std::int64_t>();
   const std::int64_t each = shape.input[1] * shape.input[2] * 4;
@@ -73,7 +74,7 @@ void Resident::hold_samples(const Dataset& dataset) {
 at::Tensor Resident::order(std::span<const std::int64_t> samples,
                            const SampleSeeds& seeds) const {
   const at::Tensor order =
-      make({static_cast<std::int64_t>(samples.size()), kRow}, at::kInt);
+      empty_tensor({static_cast<std::int64_t>(samples.size()), kRow}, at::kInt);
   auto* row = order.mutable_data_ptr<std::int32_t>();
   for (const std::int64_t sample : samples) {
     ImagePlace place;
@@ -156,7 +157,7 @@ at::Tensor first_images(const DataConfig& config, const Dataset& dataset,
   const std::vector<std::int64_t>& shape = dataset.shape().input;
   const std::int64_t size = std::min(count, dataset.size());
   const at::Tensor out =
-      make({size, shape.at(0), shape.at(1), shape.at(2)}, at::kFloat);
+      empty_tensor({size, shape.at(0), shape.at(1), shape.at(2)}, at::kFloat);
   auto* to = out.mutable_data_ptr<float>();
   const std::int64_t each = shape[0] * shape[1] * shape[2];
   const Normalise normalise = normalise_of(config);

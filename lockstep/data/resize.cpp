@@ -75,7 +75,7 @@ void blend_rows(const std::uint8_t* rows, std::int64_t stride,
 // the machine's vectors, whatever they are.
 using Pixel [[gnu::vector_size(16)]] = float;
 
-Pixel load(const float* channels) {
+Pixel load_pixel(const float* channels) {
   Pixel pixel;
   std::memcpy(&pixel, channels, sizeof pixel);
   return pixel;
@@ -97,7 +97,7 @@ void shrink_row(const float* row, const Taps& taps, std::uint8_t* out) {
     const std::int64_t count = taps.count[x];
     Pixel sum = {0.5F, 0.5F, 0.5F, 0.5F};  // to round, not cut
     for (std::int64_t k = 0; k < count; ++k)
-      sum += weights[k] * load(pixel + 4 * k);
+      sum += weights[k] * load_pixel(pixel + 4 * k);
     store(sum, out + x * 4);
   }
 }

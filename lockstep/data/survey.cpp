@@ -82,7 +82,7 @@ bool looks_like_images(const fs::path& folder) {
   return false;
 }
 
-DataSplit open_kind(const DataConfig& config, const Place& place) {
+DataSplit open_found(const DataConfig& config, const Place& place) {
   ModelConfig bytes;
   bytes.context = 1;
   switch (config.kind) {
@@ -134,7 +134,7 @@ CheckedSet check_set(
   config.path = path;
   config.split = SplitKind::all;
   config.skip_broken = kind == DataKind::digits;  // decoded while opening
-  const DataSplit split = open_kind(config, locate_data(kind, path));
+  const DataSplit split = open_found(config, locate_data(kind, path));
   CheckedSet result{.samples = split.train->size(), .broken = {}};
   if (config.skip_broken)
     for (const Json& file : split.description["left_out"])

@@ -49,8 +49,8 @@ ConvBackward run_backward(const ConvShape& shape, const ConvForward& kept,
 }
 
 // In bf16, as autocast asks for; a wave's own gradient nobody wants.
-bool has_gpu_kernel(const at::Tensor& input, const at::Tensor& weight,
-                    std::int64_t padding, std::int64_t pool) {
+bool takes_gpu_conv1d(const at::Tensor& input, const at::Tensor& weight,
+                      std::int64_t padding, std::int64_t pool) {
   return input.is_cuda() && input.device() == weight.device() &&
          gpu_table().has_conv1d != nullptr && input.dim() == 3 &&
          weight.scalar_type() == at::kFloat &&
@@ -117,7 +117,7 @@ at::Tensor conv1d_relu_max_pool1d(const at::Tensor& input,
                                   const at::Tensor& weight,
                                   const at::Tensor& bias, std::int64_t padding,
                                   std::int64_t pool) {
-  if (has_gpu_kernel(input, weight, padding, pool))
+  if (takes_gpu_conv1d(input, weight, padding, pool))
     return Convolution::apply(input, weight, bias, padding, pool);
   if (!has_conv1d_kernel(input, weight, padding) || pool >= kNowhere)
     return at::max_pool1d(conv1d(input, weight, bias, padding).relu(), pool);

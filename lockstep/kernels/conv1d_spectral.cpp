@@ -18,7 +18,7 @@
 namespace lockstep {
 namespace {
 
-const SpectralTable& table_of(Isa isa) {
+const SpectralTable& spectral_table(Isa isa) {
   switch (isa) {
     case Isa::avx512:
       return kSpectralAvx512;
@@ -52,7 +52,7 @@ std::vector<float> make_twiddles(std::int64_t size) {
 // One size of transform for one instruction set.
 struct Method {
   Method(const ConvShape& s, Isa isa)
-      : table(table_of(isa)),
+      : table(spectral_table(isa)),
         size(transform_size(s.taps)),
         twiddles(make_twiddles(size)) {}
 

@@ -32,8 +32,8 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
   }
 };
 
-bool has_gpu_kernel(const at::Tensor& x, const at::Tensor& weight,
-                    std::int64_t stride) {
+bool takes_gpu_depthwise(const at::Tensor& x, const at::Tensor& weight,
+                         std::int64_t stride) {
   return x.is_cuda() && gpu_table().has_depthwise != nullptr && x.dim() == 4 &&
          x.scalar_type() == at::kBFloat16 &&
          weight.scalar_type() == at::kFloat &&
@@ -46,7 +46,7 @@ bool has_gpu_kernel(const at::Tensor& x, const at::Tensor& weight,
 
 at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight,
                              std::int64_t stride) {
-  if (has_gpu_kernel(x, weight, stride))
+  if (takes_gpu_depthwise(x, weight, stride))
     return Depthwise::apply(x, weight, stride);
   return at::conv2d(x, weight, {}, stride, /*padding=*/1, /*dilation=*/1,
                     /*groups=*/weight.size(0));

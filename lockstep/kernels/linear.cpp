@@ -22,7 +22,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-const LinearTable& table_of(Isa isa) {
+const LinearTable& linear_table(Isa isa) {
   switch (isa) {
     case Isa::avx512:
       return kLinearAvx512;
@@ -39,7 +39,7 @@ const LinearTable& table_of(Isa isa) {
 constexpr std::int64_t kRowGroup = 30;
 
 template <class Run>
-void share_out(const LinearWork& all, const Run& run) {
+void share_rows(const LinearWork& all, const Run& run) {
   const std::int64_t groups = (all.out + kRowGroup - 1) / kRowGroup;
   parallel_for(groups, 1, [&](std::int64_t first, std::int64_t last) {
     LinearWork part = all;
@@ -120,7 +120,7 @@ at::Tensor small_batch_forward(const at::Tensor& input,
       .batch = input.size(0),
       .in = input.size(1),
       .out = weight.size(0)};
-  share_out(work, table_of(isa).forward);
+  share_rows(work, linear_table(isa).forward);
   return output;
 }
 
@@ -134,7 +134,7 @@ void small_batch_weight_gradient(const at::Tensor& grad,
                         .in = input.size(1),
                         .out = grad.size(1),
                         .overwrite = overwrite};
-  share_out(work, table_of(isa).weight_gradient);
+  share_rows(work, linear_table(isa).weight_gradient);
 }
 
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight,

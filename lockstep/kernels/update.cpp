@@ -15,7 +15,7 @@ namespace {
 // every vector length, small enough to share out, large enough to be cheap.
 constexpr std::int64_t kBlock = 16384;
 
-const UpdateTable& table_of(Isa isa) {
+const UpdateTable& update_table(Isa isa) {
   switch (isa) {
     case Isa::avx512:
       return kUpdateAvx512;
@@ -35,7 +35,7 @@ UpdateSpan part_of(const UpdateSpan& s, std::int64_t begin, std::int64_t end) {
 
 // update(part) for parts that begin and end at multiples of kBlock.
 template <class Update>
-void share_out(const UpdateSpan& span, const Update& update) {
+void share_blocks(const UpdateSpan& span, const Update& update) {
   const std::int64_t blocks = (span.numel + kBlock - 1) / kBlock;
   parallel_for(blocks, 1, [&](std::int64_t first, std::int64_t last) {
     update(part_of(span, first * kBlock, std::min(last * kBlock, span.numel)));
@@ -60,31 +60,32 @@ double length_of(std::int64_t numel, const Sum& sum) {
 }  // namespace
 
 void sgd_update(const UpdateSpan& span, const SgdRule& rule, Isa isa) {
-  const auto update = table_of(isa).sgd;
-  share_out(span, [&](const UpdateSpan& part) { update(part, rule); });
+  const auto update = update_table(isa).sgd;
+  share_blocks(span, [&](const UpdateSpan& part) { update(part, rule); });
 }
 
 void adam_update(const UpdateSpan& span, const AdamRule& rule, Isa isa) {
-  const auto update = table_of(isa).adam;
-  share_out(span, [&](const UpdateSpan& part) { update(part, rule); });
+  const auto update = update_table(isa).adam;
+  share_blocks(span, [&](const UpdateSpan& part) { update(part, rule); });
 }
 
 void lamb_apply(const UpdateSpan& span, const LambRule& rule, double rate,
                 Isa isa) {
-  const auto update = table_of(isa).lamb_apply;
+  const auto update = update_table(isa).lamb_apply;
   const auto factor = static_cast<float>(rate);
-  share_out(span, [&](const UpdateSpan& part) { update(part, rule, factor); });
+  share_blocks(span,
+               [&](const UpdateSpan& part) { update(part, rule, factor); });
 }
 
 double lamb_moments(const UpdateSpan& span, const LambRule& rule, Isa isa) {
-  const auto update = table_of(isa).lamb_moments;
+  const auto update = update_table(isa).lamb_moments;
   return length_of(span.numel, [&](std::int64_t begin, std::int64_t end) {
     return update(part_of(span, begin, end), rule);
   });
 }
 
 double norm_of(const float* values, std::int64_t numel, Isa isa) {
-  const auto sum = table_of(isa).sum_of_squares;
+  const auto sum = update_table(isa).sum_of_squares;
   return length_of(numel, [&](std::int64_t begin, std::int64_t end) {
     return sum(values + begin, end - begin);
   });

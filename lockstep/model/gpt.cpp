@@ -18,7 +18,7 @@ using torch::nn::LayerNorm;
 
 constexpr double kDeviation = 0.02;
 
-LayerNorm layer_norm(std::int64_t width) {
+LayerNorm gpt_norm(std::int64_t width) {
   return LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
@@ -58,11 +58,11 @@ struct Attention final : torch::nn::Module {
   std::shared_ptr<Project> c_attn, c_proj;
 };
 
-struct Block final : torch::nn::Module {
-  Block(const ModelConfig& c, double out_deviation)
-      : ln_1(layer_norm(c.width)),
+struct GptBlock final : torch::nn::Module {
+  GptBlock(const ModelConfig& c, double out_deviation)
+      : ln_1(gpt_norm(c.width)),
         attn(std::make_shared<Attention>(c, out_deviation)),
-        ln_2(layer_norm(c.width)),
+        ln_2(gpt_norm(c.width)),
         c_fc(std::make_shared<Project>(c.width, 4 * c.width, kDeviation)),
         c_proj(std::make_shared<Project>(4 * c.width, c.width, out_deviation)) {
     register_module("ln_1", ln_1);
@@ -90,7 +90,7 @@ struct Gpt final : torch::nn::Module {
   explicit Gpt(const ModelConfig& c)
       : wte(c.vocab, c.width),
         wpe(c.context, c.width),
-        ln_f(layer_norm(c.width)) {
+        ln_f(gpt_norm(c.width)) {
     auto transformer = std::make_shared<torch::nn::Module>();
     register_module("transformer", transformer);
     transformer->register_module("wte", wte);
@@ -104,7 +104,7 @@ struct Gpt final : torch::nn::Module {
         kDeviation / std::sqrt(2.0 * static_cast<double>(c.layers));
     for (std::int64_t i = 0; i < c.layers; ++i)
       blocks.push_back(list->register_module(
-          std::to_string(i), std::make_shared<Block>(c, out_deviation)));
+          std::to_string(i), std::make_shared<GptBlock>(c, out_deviation)));
     transformer->register_module("ln_f", ln_f);
   }
 
@@ -117,7 +117,7 @@ struct Gpt final : torch::nn::Module {
   }
 
   torch::nn::Embedding wte, wpe;
-  std::vector<std::shared_ptr<Block>> blocks;
+  std::vector<std::shared_ptr<GptBlock>> blocks;
   LayerNorm ln_f;
 };
 

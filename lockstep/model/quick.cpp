@@ -27,7 +27,7 @@ constexpr double kBiasScale = 8;
 // Statistics forget within a few steps; there are only hundreds.
 constexpr double kMomentum = 0.4;
 
-Conv2d conv(std::int64_t in, std::int64_t out) {
+Conv2d dirac_conv(std::int64_t in, std::int64_t out) {
   Conv2d layer(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
   // The first outputs begin as copies of the inputs.
   const torch::NoGradGuard no_grad;
@@ -73,10 +73,10 @@ struct Stem final : torch::nn::Module {
 // Halves the side of the image.
 struct ConvGroup final : torch::nn::Module {
   ConvGroup(std::int64_t in, std::int64_t out)
-      : conv1(register_module("conv1", conv(in, out))),
+      : conv1(register_module("conv1", dirac_conv(in, out))),
         norm1(register_module("norm1", norm(out))),
         shift1(register_module("shift1", std::make_shared<Shift>(out))),
-        conv2(register_module("conv2", conv(out, out))),
+        conv2(register_module("conv2", dirac_conv(out, out))),
         norm2(register_module("norm2", norm(out))),
         shift2(register_module("shift2", std::make_shared<Shift>(out))) {}
 

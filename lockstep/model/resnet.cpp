@@ -19,8 +19,8 @@ namespace {
 using torch::nn::Conv2d;
 using torch::nn::Sequential;
 
-Conv2d conv(std::int64_t in, std::int64_t out, std::int64_t kernel,
-            std::int64_t stride) {
+Conv2d resnet_conv(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                   std::int64_t stride) {
   return Conv2d(torch::nn::Conv2dOptions(in, out, kernel)
                     .stride(stride)
                     .padding(kernel / 2)
@@ -35,18 +35,20 @@ struct BlockSize {
 
 Sequential make_shortcut(const BlockSize& s) {
   if (s.stride == 1 && s.in == s.out()) return nullptr;
-  return Sequential(conv(s.in, s.out(), 1, s.stride), BatchNorm2d(s.out()));
+  return Sequential(resnet_conv(s.in, s.out(), 1, s.stride),
+                    BatchNorm2d(s.out()));
 }
 
-struct Block final : torch::nn::Module {
-  Block(const BlockSize& s, const Sequential& shortcut) : downsample(shortcut) {
+struct ResidualBlock final : torch::nn::Module {
+  ResidualBlock(const BlockSize& s, const Sequential& shortcut)
+      : downsample(shortcut) {
     if (s.bottleneck) {
-      add(conv(s.in, s.planes, 1, 1), s.planes);
-      add(conv(s.planes, s.planes, 3, s.stride), s.planes);
-      add(conv(s.planes, s.out(), 1, 1), s.out());
+      add(resnet_conv(s.in, s.planes, 1, 1), s.planes);
+      add(resnet_conv(s.planes, s.planes, 3, s.stride), s.planes);
+      add(resnet_conv(s.planes, s.out(), 1, 1), s.out());
     } else {
-      add(conv(s.in, s.planes, 3, s.stride), s.planes);
-      add(conv(s.planes, s.planes, 3, 1), s.planes);
+      add(resnet_conv(s.in, s.planes, 3, s.stride), s.planes);
+      add(resnet_conv(s.planes, s.planes, 3, 1), s.planes);
     }
     if (!downsample.is_empty()) register_module("downsample", downsample);
   }
@@ -82,7 +84,7 @@ struct Block final : torch::nn::Module {
 struct ResNet final : torch::nn::Module {
   ResNet(const ResNetSize& size, std::int64_t classes)
       : cifar(size.cifar),
-        conv1(size.cifar ? conv(3, 64, 3, 1) : conv(3, 64, 7, 2)),
+        conv1(size.cifar ? resnet_conv(3, 64, 3, 1) : resnet_conv(3, 64, 7, 2)),
         bn1(64) {
     register_module("conv1", conv1);
     register_module("bn1", bn1);
@@ -95,7 +97,7 @@ struct ResNet final : torch::nn::Module {
         s.stride = stage > 0 && i == 0 ? 2 : 1;
         const Sequential shortcut = make_shortcut(s);
         blocks.push_back(list->register_module(
-            std::to_string(i), std::make_shared<Block>(s, shortcut)));
+            std::to_string(i), std::make_shared<ResidualBlock>(s, shortcut)));
         s.in = s.out();
       }
       s.planes *= 2;
@@ -114,7 +116,7 @@ struct ResNet final : torch::nn::Module {
   bool cifar;
   Conv2d conv1;
   BatchNorm2d bn1;
-  std::vector<std::shared_ptr<Block>> blocks;
+  std::vector<std::shared_ptr<ResidualBlock>> blocks;
   torch::nn::Linear fc{nullptr};
 };
 

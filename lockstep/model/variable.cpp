@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-struct Block final : torch::nn::Module {
-  Block(std::int64_t width, std::int64_t ballast_numel) {
+struct DenseBlock final : torch::nn::Module {
+  DenseBlock(std::int64_t width, std::int64_t ballast_numel) {
     weight = register_parameter("weight", torch::empty({width, width}));
     torch::nn::init::kaiming_normal_(weight, 0, torch::kFanIn, torch::kReLU);
     if (ballast_numel > 0)
@@ -36,7 +36,7 @@ struct VariableNet final : torch::nn::Module {
     for (std::int64_t i = 0; i < size.layers; ++i)
       blocks.push_back(list->register_module(
           std::to_string(i),
-          std::make_shared<Block>(size.width, size.ballast_of(i))));
+          std::make_shared<DenseBlock>(size.width, size.ballast_of(i))));
     register_module("head", head);
   }
 
@@ -61,7 +61,7 @@ struct VariableNet final : torch::nn::Module {
   }
 
   VariableSize size;
-  std::vector<std::shared_ptr<Block>> blocks;
+  std::vector<std::shared_ptr<DenseBlock>> blocks;
   torch::nn::Linear head;
 };
 

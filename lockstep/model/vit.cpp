@@ -19,7 +19,7 @@ using torch::nn::LayerNorm;
 using torch::nn::Linear;
 namespace init = torch::nn::init;
 
-LayerNorm layer_norm(std::int64_t width) {
+LayerNorm vit_norm(std::int64_t width) {
   return LayerNorm(torch::nn::LayerNormOptions({width}).eps(1e-6));
 }
 
@@ -54,9 +54,9 @@ struct SelfAttention final : torch::nn::Module {
 
 struct EncoderLayer final : torch::nn::Module {
   explicit EncoderLayer(const VitSize& s)
-      : ln_1(layer_norm(s.width)),
+      : ln_1(vit_norm(s.width)),
         self_attention(std::make_shared<SelfAttention>(s.width, s.heads)),
-        ln_2(layer_norm(s.width)),
+        ln_2(vit_norm(s.width)),
         widen(s.width, s.hidden),
         narrow(s.hidden, s.width) {
     register_module("ln_1", ln_1);
@@ -94,7 +94,7 @@ struct Encoder final : torch::nn::Module {
       layers.push_back(
           list->register_module("encoder_layer_" + std::to_string(i),
                                 std::make_shared<EncoderLayer>(s)));
-    ln = register_module("ln", layer_norm(s.width));
+    ln = register_module("ln", vit_norm(s.width));
   }
 
   at::Tensor forward(const at::Tensor& x) {

@@ -66,14 +66,14 @@ std::size_t end_of(const StrategyContext& context, const StepInput& input) {
 }
 
 // The mean over no samples is no number; its gradient is none.
-at::Tensor loss_of(const StrategyContext& context, const at::Tensor& logits,
-                   const Batch& pass) {
+at::Tensor pass_loss(const StrategyContext& context, const at::Tensor& logits,
+                     const Batch& pass) {
   if (pass.samples == 0) return logits.sum();
   return lockstep::loss_of(logits, pass.targets,
                            context.config.train.label_smoothing);
 }
 
-double share_of(std::int64_t samples, const StepInput& input) {
+double sample_share(std::int64_t samples, const StepInput& input) {
   return static_cast<double>(samples) /
          static_cast<double>(input.global_samples);
 }
@@ -122,7 +122,7 @@ PassRoot forward_pass(const StrategyContext& context, const Batch& pass,
     add(outcome.correct, out.correct);
     return {logits, out.grad};
   }
-  const at::Tensor loss = loss_of(context, logits, pass);
+  const at::Tensor loss = pass_loss(context, logits, pass);
   add(outcome.loss_sum, loss.detach() * samples);
   add(outcome.correct, count_correct(logits, pass.targets));
   // A whole batch needs no weight, and 1.0 * x is not free.
@@ -170,13 +170,13 @@ bool compares_passes(const StrategyContext& context, const StepInput& input) {
 void note_pass(const StrategyContext& context, const StepInput& input,
                const Batch& pass, bool more) {
   input.norms->add_pass(context.params.grads(), pass.samples,
-                        share_of(pass.samples, input), more);
+                        sample_share(pass.samples, input), more);
 }
 
 void note_sent(const StepInput& input) {
   std::int64_t samples = 0;
   for (const Batch& pass : input.passes) samples += pass.samples;
-  input.norms->end_sent(samples, share_of(samples, input));
+  input.norms->end_sent(samples, sample_share(samples, input));
 }
 
 void broadcast_from_0(const StrategyContext& context,

@@ -18,7 +18,7 @@ namespace lockstep {
 namespace {
 
 // Of the device's memory; the rest is for what was not seen yet.
-constexpr double kMemoryShare = 0.85;
+constexpr double kGrownMemory = 0.85;
 constexpr std::int64_t kMostGrowth = 32;  // of the first batch, without a cap
 // Noise is measured as often as costs this share of the time.
 constexpr double kNoiseCost = 0.01;
@@ -47,7 +47,7 @@ std::int64_t fits_in_memory(const Session& s) {
   const double each = std::max(peak - fixed, peak / 10) / now;
   return std::max(
       per_pass(s.batch.size, s.batch.ranks),
-      static_cast<std::int64_t>((kMemoryShare * memory - fixed) / each));
+      static_cast<std::int64_t>((kGrownMemory * memory - fixed) / each));
 }
 
 BatchLimits limits_of(const Session& s) {

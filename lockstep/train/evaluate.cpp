@@ -21,7 +21,7 @@
 namespace lockstep {
 namespace {
 
-std::int64_t batch_of(const RunConfig& config) {
+std::int64_t evaluation_batch(const RunConfig& config) {
   if (config.train.eval_batch > 0) return config.train.eval_batch;
   return std::max<std::int64_t>(256, config.batch.per_rank);
 }
@@ -44,7 +44,7 @@ void for_each_batch(const RunConfig& config, const HeldBack& held,
   std::vector<std::int64_t> samples(
       static_cast<std::size_t>(range.second - range.first));
   std::iota(samples.begin(), samples.end(), range.first);
-  const std::int64_t size = batch_of(config);
+  const std::int64_t size = evaluation_batch(config);
   const auto use_one = [&](const Batch& batch) {
     search_kernels_for(config, device, batch.samples == size);
     use(to_device(batch, device.torch(), config.train));

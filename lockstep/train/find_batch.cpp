@@ -28,7 +28,7 @@ namespace {
 // Share of the time for the noise scale; the rest is for sizes.
 constexpr double kNoiseTime = 0.3;
 constexpr std::int64_t kMostNoiseSteps = 300;
-constexpr double kMemoryShare = 0.9;  // of what is there
+constexpr double kTriedMemory = 0.9;  // of what is there
 
 // Everything a trial works with, as run() makes it, and nothing kept.
 struct Bench {
@@ -129,7 +129,7 @@ std::int64_t memory_of(const Bench& b, const FindOptions& options) {
   if (options.memory_bytes > 0) return options.memory_bytes;
   if (b.device->torch().is_cuda()) return 0;
   return static_cast<std::int64_t>(
-      kMemoryShare *
+      kTriedMemory *
       static_cast<double>(process_bytes("VmRSS") + available_bytes()));
 }
 
@@ -230,7 +230,7 @@ void measure_noise(Bench& b, FoundBatch& out, double seconds) {
   out.noise_scale = trial.batch.noise.noise_scale();
 }
 
-std::string say(const TriedBatch& t) {
+std::string outcome_of(const TriedBatch& t) {
   if (!t.fits) return t.note;
   return fmt::format("{:.2f} ms a step", t.step_s * 1e3);
 }
@@ -244,7 +244,7 @@ void grow(Bench& b, FoundBatch& out, std::int64_t memory, double seconds) {
     const TriedBatch t = try_size(b, m, memory, /*timed=*/true);
     out.tried.push_back(t);
     if (b.group.rank() == 0)
-      fmt::print(stderr, "batch {} a rank: {}\n", m, say(t));
+      fmt::print(stderr, "batch {} a rank: {}\n", m, outcome_of(t));
     // The next size takes about ten steps of twice the time.
     const bool late = agree(b.group, now_s() - begin + 20 * t.step_s > seconds);
     if (!t.fits)

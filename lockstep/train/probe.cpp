@@ -21,7 +21,7 @@ namespace {
 constexpr double kProbeSpread = 0.15;
 
 constexpr double kEach_s = 0.25;  // time spent on a figure
-constexpr int kLeast = 5, kMost = 1000;
+constexpr int kLeastTimes = 5, kMostTimes = 1000;
 
 constexpr std::int64_t kCpuSide = 1024, kGpuSide = 8192;  // of a matrix
 constexpr std::int64_t kCpuCopy = 64 << 20, kGpuCopy = 1 << 30,
@@ -51,8 +51,8 @@ double time_of(Device& device, const std::function<void()>& work) {
   device.synchronize();
   std::vector<double> times;
   const double until = now_s() + kEach_s;
-  while (std::ssize(times) < kLeast ||
-         (now_s() < until && std::ssize(times) < kMost)) {
+  while (std::ssize(times) < kLeastTimes ||
+         (now_s() < until && std::ssize(times) < kMostTimes)) {
     const double begin = now_s();
     work();
     device.synchronize();
@@ -240,8 +240,8 @@ std::vector<LinkCurve> probe_link(Group& group, const c10::Device& device) {
     LinkCurve& curve = out.emplace_back();
     curve.ranks = group.size(), curve.op = op;
     for (double bytes = kFirst_bytes; bytes <= kLast_bytes; bytes *= 4) {
-      const int count =
-          std::clamp(static_cast<int>(kBytesEach / bytes), kLeast, kMost / 5);
+      const int count = std::clamp(static_cast<int>(kBytesEach / bytes),
+                                   kLeastTimes, kMostTimes / 5);
       curve.points.push_back(
           {bytes,
            transfer_s(group, calls_of(call, group, pool, bytes), count)});

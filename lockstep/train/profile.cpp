@@ -103,7 +103,7 @@ LoaderOptions loading(const RunConfig& config, std::int64_t batch) {
           .seed = {static_cast<std::uint64_t>(config.train.seed)}};
 }
 
-Batch batch_of(const Stand& s, std::int64_t samples) {
+Batch stand_batch(const Stand& s, std::int64_t samples) {
   Loader loader(*s.data.train, first_samples(*s.data.train, samples),
                 loading(s.config, samples));
   return to_device(*loader.next(), s.device.torch(), s.config.train);
@@ -232,7 +232,7 @@ double update_alone_s(Stand& s, std::int64_t steps) {
   return median(times);
 }
 
-double bytes_of(const std::vector<at::Tensor>& tensors) {
+double total_bytes(const std::vector<at::Tensor>& tensors) {
   double out = 0;
   for (const at::Tensor& t : tensors) out += static_cast<double>(t.nbytes());
   return out;
@@ -251,7 +251,7 @@ Profile describe(Stand& s, const WorkPlan& plan) {
     p.params.push_back(
         {.name = slice.name, .numel = slice.numel, .rows = list.rows[i]});
   }
-  p.buffer_bytes = bytes_of(s.model.module->buffers());
+  p.buffer_bytes = total_bytes(s.model.module->buffers());
   for (const auto& [name, tensor] : s.optimizer.state())
     p.optimizer_bytes += static_cast<double>(tensor.nbytes());
   p.output_bytes = 4.0 * static_cast<double>(plan.layers.back().output_numel);
@@ -261,7 +261,7 @@ Profile describe(Stand& s, const WorkPlan& plan) {
 // One batch size, added to the profile.
 void measure_at(Stand& s, std::int64_t size, std::int64_t steps,
                 const std::vector<std::size_t>& layer_of, Profile& p) {
-  const Batch batch = batch_of(s, size);
+  const Batch batch = stand_batch(s, size);
   s.device.reset_peak_memory();
   const std::vector<StepSample> whole = whole_steps(s, batch, steps);
   p.batches.push_back(size);

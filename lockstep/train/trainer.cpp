@@ -191,9 +191,9 @@ bool advance(Session& s, BatchSource& source, Logs& logs, StopVote& vote,
     if (s.group.size() == 1)
       loaded.passes = in_halves(std::move(loaded.passes));
   }
-  search_kernels_for(s.config, s.device,
-                     s.batch.search && global == s.batch.size.global &&
-                         norms == nullptr);
+  search_kernels_for(
+      s.config, s.device,
+      s.batch.search && global == s.batch.size.global && norms == nullptr);
   logs.steps.add(train_step(s, source, std::move(loaded.passes),
                             weighed(s, loaded, global), last, norms),
                  loaded.samples, loaded.predictions);
@@ -253,7 +253,7 @@ EpochSample row_of(Session& s) {
           .seconds_with_loading = t.seconds_with_loading};
 }
 
-void say(const EpochSample& e) {
+void say_epoch(const EpochSample& e) {
   std::string text =
       fmt::format("epoch {:3}  loss {:.4f}  accuracy {:5.2f} %", e.epoch + 1,
                   e.train_loss, e.train_accuracy * 100);
@@ -283,7 +283,7 @@ void finish_epoch(Session& s) {
     row.information_nats = e.information_nats;
   }
   s.totals = {};
-  if (s.group.rank() == 0 && !s.quiet) say(row);
+  if (s.group.rank() == 0 && !s.quiet) say_epoch(row);
   if (s.folder != nullptr) s.folder->append({}, {}, std::span(&row, 1));
   if (s.rows != nullptr) s.rows->push_back(row);
   const bool best =

@@ -10,7 +10,7 @@ namespace {
 
 // The host may be so many batches ahead of the device, no more: each holds
 // memory.
-constexpr std::size_t kMost = 4;
+constexpr std::size_t kMostAhead = 4;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Batch Uploads::move(Batch batch) {
   Batch out = to_device(batch, device_, config_);
   if (device_.is_cpu() || !batch.inputs.is_cpu()) return out;
   while (!open_.empty() && open_.front().copied.query()) open_.pop_front();
-  if (open_.size() == kMost) {
+  if (open_.size() == kMostAhead) {
     open_.front().copied.synchronize();
     open_.pop_front();
   }

@@ -81,7 +81,7 @@ void expect_same_messages(const Trained& eager, const Trained& captured) {
 }
 
 // To the bit, unless a sum or a factor is another one under capture.
-void expect_same(Scene scene, double tolerance = 0) {
+void expect_same_ddp(Scene scene, double tolerance = 0) {
   for (auto* with_group : {on_nccl, on_emulated})
     for (const int every : {1, 1000})
       with_group([&](Group& group) {
@@ -105,7 +105,7 @@ void expect_same(Scene scene, double tolerance = 0) {
       });
 }
 
-TEST_F(CapturedDdp, SendsPlainGradients) { expect_same(ddp_scene()); }
+TEST_F(CapturedDdp, SendsPlainGradients) { expect_same_ddp(ddp_scene()); }
 
 TEST_F(CapturedDdp, RunsEveryGradientHook) {
   for (const HookKind hook :
@@ -114,14 +114,14 @@ TEST_F(CapturedDdp, RunsEveryGradientHook) {
     Scene scene = ddp_scene();
     scene.config.strategy.hook = hook;
     scene.config.strategy.topk_share = 0.2;
-    expect_same(scene);
+    expect_same_ddp(scene);
   }
 }
 
 TEST_F(CapturedDdp, AddsUpPassesBeforeItSends) {
   Scene scene = ddp_scene();
   scene.config.batch.accumulate = 2;
-  expect_same(scene);
+  expect_same_ddp(scene);
 }
 
 // The scale is one fp32 number on the device, one double on the host.
@@ -129,20 +129,20 @@ TEST_F(CapturedDdp, ClipsWhatArrived) {
   Scene scene = ddp_scene();
   scene.config.train.clip_norm = 0.5;
   scene.config.optim.lr = 0.05;
-  expect_same(scene, 1e-6);
+  expect_same_ddp(scene, 1e-6);
 }
 
 TEST_F(CapturedDdp, TrainsInBf16) {
   Scene scene = ddp_scene();
   scene.own = {};  // the model whose layers read weights that are cast at once
   scene.config.train.precision = Precision::bf16;
-  expect_same(scene);
+  expect_same_ddp(scene);
 }
 
 TEST_F(CapturedDdp, SendsRunningStatistics) {
   Scene scene = ddp_scene();
   scene.own = net(true, false);
-  expect_same(scene, 1e-6);
+  expect_same_ddp(scene, 1e-6);
 }
 
 TEST_F(CapturedDdp, SendsZerosForWhatIsNeverUsed) {
@@ -150,7 +150,7 @@ TEST_F(CapturedDdp, SendsZerosForWhatIsNeverUsed) {
   scene.own = net(false, true);
   // Decay moves what has no gradient.
   scene.config.optim.weight_decay = 0.01;
-  expect_same(scene);
+  expect_same_ddp(scene);
 }
 
 TEST_F(CapturedDdp, IsRefusedToThreadsThatShareTheGpu) {
@@ -169,12 +169,12 @@ TEST_F(CapturedDdp, IsRefusedToThreadsThatShareTheGpu) {
 TEST_F(CapturedDdp, UpdatesByLarsAndLamb) {
   Scene scene = ddp_scene();
   scene.config.optim = {.kind = OptimKind::lamb, .lr = 0.05};
-  expect_same(scene);
+  expect_same_ddp(scene);
   scene.config.optim = {.kind = OptimKind::lars,
                         .lr = 0.1,
                         .momentum = 0.5,
                         .trust_coefficient = 0.5};
-  expect_same(scene);
+  expect_same_ddp(scene);
 }
 
 }  // namespace

@@ -12,16 +12,17 @@ namespace {
 
 using Conv1dOnGpu = GpuTest;
 
-struct Case {
+struct Conv1dCase {
   std::int64_t batch, in, length, out, taps, padding, pool;
 };
 
-struct Passed {
+struct Conv1dPassed {
   at::Tensor output, input_grad, weight_grad, bias_grad;
 };
 
-Passed pass(const Case& c, const at::Tensor& x0, const at::Tensor& w0,
-            const at::Tensor& b0, const at::Tensor& g, bool ours) {
+Conv1dPassed pass_conv1d(const Conv1dCase& c, const at::Tensor& x0,
+                         const at::Tensor& w0, const at::Tensor& b0,
+                         const at::Tensor& g, bool ours) {
   const auto option = ours ? at::TensorOptions().device(at::kCUDA)
                            : at::TensorOptions().dtype(at::kDouble);
   const bool wants_input = c.in > 1;
@@ -41,7 +42,7 @@ Passed pass(const Case& c, const at::Tensor& x0, const at::Tensor& w0,
   return {y, wants_input ? x.grad() : at::Tensor(), w.grad(), b.grad()};
 }
 
-void compare(const Case& c) {
+void compare_conv1d(const Conv1dCase& c) {
   SCOPED_TRACE(::testing::Message() << c.in << " channels, " << c.taps
                                     << " taps, length " << c.length);
   const at::Tensor x = random({c.batch, c.in, c.length});
@@ -50,8 +51,8 @@ void compare(const Case& c) {
   const at::Tensor b = random({c.out});
   const std::int64_t windows = (c.length + 2 * c.padding - c.taps + 1) / c.pool;
   const at::Tensor g = random({c.batch, c.out, windows});
-  const Passed ours = pass(c, x, w, b, g, true);
-  const Passed theirs = pass(c, x, w, b, g, false);
+  const Conv1dPassed ours = pass_conv1d(c, x, w, b, g, true);
+  const Conv1dPassed theirs = pass_conv1d(c, x, w, b, g, false);
   EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
   // fp32 sums of exact products; a maximum that bf16 cannot tell from its
   // neighbour is found in fp32 all the same.
@@ -63,24 +64,24 @@ void compare(const Case& c) {
 }
 
 TEST_F(Conv1dOnGpu, AgreesWithLibTorchAtTheModelsSizes) {
-  compare({2, 1, 12000, 50, 200, 100, 4});
-  compare({2, 50, 3000, 30, 100, 50, 3});
-  compare({2, 30, 1000, 10, 50, 25, 5});
+  compare_conv1d({2, 1, 12000, 50, 200, 100, 4});
+  compare_conv1d({2, 50, 3000, 30, 100, 50, 3});
+  compare_conv1d({2, 30, 1000, 10, 50, 25, 5});
 }
 
 TEST_F(Conv1dOnGpu, AgreesWhereNothingIsRound) {
-  compare({1, 1, 301, 53, 37, 0, 4});
-  compare({3, 49, 143, 25, 7, 3, 3});
-  compare({2, 25, 219, 16, 11, 10, 5});
-  compare({1, 50, 4, 30, 3, 1, 3});
+  compare_conv1d({1, 1, 301, 53, 37, 0, 4});
+  compare_conv1d({3, 49, 143, 25, 7, 3, 3});
+  compare_conv1d({2, 25, 219, 16, 11, 10, 5});
+  compare_conv1d({1, 50, 4, 30, 3, 1, 3});
 }
 
 TEST_F(Conv1dOnGpu, GivesTheSameBitsEveryTime) {
-  const Case c{4, 50, 700, 30, 100, 50, 3};
+  const Conv1dCase c{4, 50, 700, 30, 100, 50, 3};
   const at::Tensor x = random({4, 50, 700}), w = random({30, 50, 100}) / 16;
   const at::Tensor b = random({30}), g = random({4, 30, 233});
-  const Passed first = pass(c, x, w, b, g, true);
-  const Passed again = pass(c, x, w, b, g, true);
+  const Conv1dPassed first = pass_conv1d(c, x, w, b, g, true);
+  const Conv1dPassed again = pass_conv1d(c, x, w, b, g, true);
   EXPECT_TRUE(at::equal(first.output, again.output));
   EXPECT_TRUE(at::equal(first.weight_grad, again.weight_grad));
   EXPECT_TRUE(at::equal(first.bias_grad, again.bias_grad));

@@ -13,7 +13,7 @@ namespace {
 
 using Conv2dOnGpu = GpuTest;
 
-struct Passed {
+struct Conv2dPassed {
   at::Tensor output, input, weight;
 };
 
@@ -24,7 +24,8 @@ at::Tensor leaf(const at::Tensor& t, at::TensorOptions place) {
       .requires_grad_();
 }
 
-Passed ours(const at::Tensor& x0, const at::Tensor& w0, const at::Tensor& g) {
+Conv2dPassed our_conv2d(const at::Tensor& x0, const at::Tensor& w0,
+                        const at::Tensor& g) {
   const at::Tensor x = leaf(x0, at::kCUDA), w = leaf(w0, at::kCUDA);
   at::Tensor(w).mutable_grad() = at::zeros_like(w);
   allow_direct_grad(w);
@@ -35,7 +36,8 @@ Passed ours(const at::Tensor& x0, const at::Tensor& w0, const at::Tensor& g) {
   return {y, x.grad(), w.grad()};
 }
 
-Passed theirs(const at::Tensor& x0, const at::Tensor& w0, const at::Tensor& g) {
+Conv2dPassed their_conv2d(const at::Tensor& x0, const at::Tensor& w0,
+                          const at::Tensor& g) {
   const at::Tensor x = leaf(x0, at::kDouble), w = leaf(w0, at::kDouble);
   const at::Tensor y = at::conv2d(x, w, {}, 1, 1);
   y.backward(g.to(at::kDouble));
@@ -50,7 +52,7 @@ TEST_F(Conv2dOnGpu, AgreesWithLibTorchAndStaysChannelsLast) {
     const at::Tensor x = random({4, channels, 9, 9});
     const at::Tensor w = random({24, channels, 3, 3});
     const at::Tensor g = random({4, 24, 9, 9});
-    const Passed a = ours(x, w, g), b = theirs(x, w, g);
+    const Conv2dPassed a = our_conv2d(x, w, g), b = their_conv2d(x, w, g);
     EXPECT_TRUE(a.output.is_contiguous(at::MemoryFormat::ChannelsLast));
     EXPECT_EQ(a.output.scalar_type(), at::kBFloat16);
     EXPECT_LT(distance(a.output, b.output), kBf16Once);

@@ -13,7 +13,7 @@ namespace {
 
 using DepthwiseOnGpu = GpuTest;
 
-void compare(at::IntArrayRef sizes, std::int64_t stride) {
+void compare_depthwise(at::IntArrayRef sizes, std::int64_t stride) {
   SCOPED_TRACE(::testing::Message()
                << "sizes " << sizes << " stride " << stride);
   const at::Tensor x0 = random(sizes), w0 = random({sizes[1], 1, 3, 3});
@@ -43,11 +43,11 @@ void compare(at::IntArrayRef sizes, std::int64_t stride) {
 
 TEST_F(DepthwiseOnGpu, AgreesWithLibTorch) {
   for (const std::int64_t stride : {1, 2}) {
-    compare({2, 32, 28, 28}, stride);
-    compare({3, 144, 7, 7}, stride);
-    compare({1, 960, 5, 3}, stride);
-    compare({2, 8, 1, 1}, stride);
-    compare({5, 24, 9, 14}, stride);
+    compare_depthwise({2, 32, 28, 28}, stride);
+    compare_depthwise({3, 144, 7, 7}, stride);
+    compare_depthwise({1, 960, 5, 3}, stride);
+    compare_depthwise({2, 8, 1, 1}, stride);
+    compare_depthwise({5, 24, 9, 14}, stride);
   }
 }
 

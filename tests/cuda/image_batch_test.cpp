@@ -32,14 +32,14 @@ class Pictures final : public Dataset {
   const SampleShape shape_;
 };
 
-struct Case {
+struct ImageCase {
   std::int64_t height, width;
   CropFill fill;
   bool bf16, last;
   double rotate_deg = 0, brightness = 0;
 };
 
-void compare(const Case& c) {
+void compare_images(const ImageCase& c) {
   DataConfig config;
   config.flip = config.flip_vertical = true;
   config.crop_pad_px = 3;
@@ -77,8 +77,8 @@ TEST_F(ImageBatchOnGpu, IsTheCpusToTheBit) {
         SCOPED_TRACE(::testing::Message()
                      << "fill " << static_cast<int>(fill) << " bf16 " << bf16
                      << " channels last " << last);
-        compare({32, 32, fill, bf16, last});
-        compare({5, 7, fill, bf16, last});
+        compare_images({32, 32, fill, bf16, last});
+        compare_images({5, 7, fill, bf16, last});
       }
 }
 
@@ -86,8 +86,8 @@ TEST_F(ImageBatchOnGpu, IsTurnedAndMadeBrighterToTheBit) {
   for (const bool bf16 : {false, true})
     for (const double degrees : {1.0, 20.0, 180.0}) {
       SCOPED_TRACE(::testing::Message() << degrees << " degrees");
-      compare({32, 32, CropFill::black, bf16, true, degrees, 0.3});
-      compare({5, 7, CropFill::black, bf16, false, degrees, 0.9});
+      compare_images({32, 32, CropFill::black, bf16, true, degrees, 0.3});
+      compare_images({5, 7, CropFill::black, bf16, false, degrees, 0.9});
     }
 }
 

@@ -22,7 +22,7 @@ using ImageModelsOnGpu = GpuTest;
 
 using Grads = std::vector<at::Tensor>;
 
-Model seeded(const ModelConfig& config) {
+Model seeded_image_model(const ModelConfig& config) {
   torch::manual_seed(5);
   Model model = make_model(config);
   const at::NoGradGuard no_grad;
@@ -46,7 +46,7 @@ Grads grads_of(const Model& model) {
 // LibTorch's operations, in fp64 or under bf16's autocast.
 Grads plain(const ModelConfig& config, const at::Tensor& x, const at::Tensor& y,
             bool bf16) {
-  const Model model = seeded(config);
+  const Model model = seeded_image_model(config);
   const auto place = bf16 ? at::TensorOptions(at::kCUDA).dtype(at::kFloat)
                           : at::TensorOptions(at::kCPU).dtype(at::kDouble);
   // With a type, it would turn BatchNorm's counter into a fraction too.
@@ -64,8 +64,8 @@ Grads plain(const ModelConfig& config, const at::Tensor& x, const at::Tensor& y,
 }
 
 // As strategies run it.
-Grads ours(const ModelConfig& config, const at::Tensor& x,
-           const at::Tensor& y) {
+Grads our_grads(const ModelConfig& config, const at::Tensor& x,
+                const at::Tensor& y) {
   Grads out;
   run_ranks(1, {}, [&](Group& group) {
     RunConfig run;
@@ -73,7 +73,7 @@ Grads ours(const ModelConfig& config, const at::Tensor& x,
     run.train.precision = Precision::bf16;
     run.train.channels_last = true;
     const auto device = open_device("cuda");
-    Model model = seeded(config);
+    Model model = seeded_image_model(config);
     model.module->to(device->torch());
     for (at::Tensor& p : model.module->parameters())
       if (p.dim() == 4)
@@ -95,14 +95,14 @@ Grads ours(const ModelConfig& config, const at::Tensor& x,
 
 // How many gradients bf16 says nothing of: those that are lost in its rounding,
 // such as that of a bias before another normalisation.
-std::size_t compare(const ModelConfig& config, at::IntArrayRef sizes,
-                    double most) {
+std::size_t compare_grads(const ModelConfig& config, at::IntArrayRef sizes,
+                          double most) {
   const at::Tensor x = random(sizes);
   const at::Tensor y = at::randint(10, {sizes[0]}, at::kLong);
   const Grads exact = plain(config, x, y, false);
   const Grads bf16 = plain(config, x, y, true);
-  const Grads got = ours(config, x, y);
-  const auto names = seeded(config).module->named_parameters();
+  const Grads got = our_grads(config, x, y);
+  const auto names = seeded_image_model(config).module->named_parameters();
   std::size_t lost = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double expected = distance(bf16[i], exact[i]);
@@ -123,20 +123,21 @@ std::size_t compare(const ModelConfig& config, at::IntArrayRef sizes,
 // the two convolutions and the norm before it in each of eight blocks.
 TEST_F(ImageModelsOnGpu, AreAsNearToFp64AsLibTorchsBf16) {
   const double any = INFINITY;
-  EXPECT_EQ(compare({.kind = ModelKind::resnet18, .classes = 10},
-                    {16, 3, 32, 32}, any),
+  EXPECT_EQ(compare_grads({.kind = ModelKind::resnet18, .classes = 10},
+                          {16, 3, 32, 32}, any),
             0u);
   EXPECT_EQ(
-      compare({.kind = ModelKind::resnet18, .classes = 10, .zero_gamma = true},
-              {16, 3, 32, 32}, any),
+      compare_grads(
+          {.kind = ModelKind::resnet18, .classes = 10, .zero_gamma = true},
+          {16, 3, 32, 32}, any),
       8u * 4);
-  compare({.kind = ModelKind::mobilenet_v2, .classes = 10}, {8, 3, 96, 96},
-          0.5);
+  compare_grads({.kind = ModelKind::mobilenet_v2, .classes = 10},
+                {8, 3, 96, 96}, 0.5);
   for (const bool whiten : {false, true})
-    EXPECT_EQ(
-        compare({.kind = ModelKind::quick, .classes = 10, .whiten = whiten},
-                {64, 3, 32, 32}, any),
-        0u);
+    EXPECT_EQ(compare_grads(
+                  {.kind = ModelKind::quick, .classes = 10, .whiten = whiten},
+                  {64, 3, 32, 32}, any),
+              0u);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Ended twenty_steps(const OptimConfig& config, const Way& way) {
   return out;
 }
 
-void expect_near(const Ended& ours, const Ended& theirs) {
+void expect_ends_near(const Ended& ours, const Ended& theirs) {
   const auto near = [](const at::Tensor& a, const at::Tensor& b) {
     return (a - b).norm().item<double>() <= 3e-6 * b.norm().item<double>();
   };
@@ -119,7 +119,7 @@ TEST_F(LayerwiseOnGpu, EndsWhereTheCpuEndsWithEveryOption) {
                    << config.trust_clip << " clip_norm " << clip_norm);
       const Ended cpu = twenty_steps(config, {"cpu", false, clip_norm});
       for (const bool rates : {false, true})
-        expect_near(twenty_steps(config, {"cuda", rates, clip_norm}), cpu);
+        expect_ends_near(twenty_steps(config, {"cuda", rates, clip_norm}), cpu);
     }
 }
 

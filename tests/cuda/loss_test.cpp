@@ -17,7 +17,7 @@ using LossOfALargeVocabularyOnGpu = GpuTest;
 using LossOfManyRowsOnGpu = GpuTest;
 using ColumnSumsOnGpu = GpuTest;
 
-void compare(std::int64_t rows, std::int64_t classes, double smoothing) {
+void compare_loss(std::int64_t rows, std::int64_t classes, double smoothing) {
   SCOPED_TRACE(::testing::Message() << rows << " rows of " << classes
                                     << ", smoothing " << smoothing);
   const at::Tensor x = at::randn({rows, classes}) * 5;
@@ -43,11 +43,11 @@ void compare(std::int64_t rows, std::int64_t classes, double smoothing) {
 
 TEST_F(LossOnGpu, AgreesWithLibTorch) {
   for (const double smoothing : {0.0, 0.1}) {
-    compare(1, 2, smoothing);
-    compare(10, 10, smoothing);
-    compare(1030, 32, smoothing);
-    compare(77, 33, smoothing);
-    compare(128, 1000, smoothing);
+    compare_loss(1, 2, smoothing);
+    compare_loss(10, 10, smoothing);
+    compare_loss(1030, 32, smoothing);
+    compare_loss(77, 33, smoothing);
+    compare_loss(128, 1000, smoothing);
   }
 }
 
@@ -100,9 +100,9 @@ TEST_F(LossOfALargeVocabularyOnGpu, AgreesWithLibTorch) {
 }
 
 TEST_F(LossOfManyRowsOnGpu, AgreesWithLibTorchInFp32) {
-  compare(20000, 10, 0);
-  compare(70, 5000, 0.1);
-  compare(9, 40001, 0);
+  compare_loss(20000, 10, 0);
+  compare_loss(70, 5000, 0.1);
+  compare_loss(9, 40001, 0);
 }
 
 TEST_F(ColumnSumsOnGpu, AgreeWithLibTorch) {

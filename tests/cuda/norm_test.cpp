@@ -14,7 +14,7 @@ namespace {
 
 using NormOnGpu = GpuTest;
 
-struct Passed {
+struct NormPassed {
   at::Tensor output, input, residual, weight, bias, mean, var, batches;
 };
 
@@ -32,8 +32,8 @@ at::Tensor activated(const at::Tensor& normed, const at::Tensor& residual,
   return at::where(passes, z, z.clamp(0, cap).detach());
 }
 
-Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
-            Activation activation, bool ours) {
+NormPassed pass_norm(const at::Tensor& x0, const at::Tensor& r0,
+                     const at::Tensor& g, Activation activation, bool ours) {
   const auto option =
       ours ? at::TensorOptions().device(at::kCUDA).dtype(at::kBFloat16)
            : at::TensorOptions().dtype(at::kDouble);
@@ -68,15 +68,15 @@ Passed pass(const at::Tensor& x0, const at::Tensor& r0, const at::Tensor& g,
           norm->num_batches_tracked};
 }
 
-void compare(at::IntArrayRef sizes, Activation activation, bool residual) {
+void compare_norm(at::IntArrayRef sizes, Activation activation, bool residual) {
   SCOPED_TRACE(::testing::Message()
                << "sizes " << sizes << " activation "
                << static_cast<int>(activation) << " residual " << residual);
   const at::Tensor x = (random(sizes) / 2 + 3).to(at::kBFloat16);
   const at::Tensor r = residual ? random(sizes) : at::Tensor();
   const at::Tensor g = random(sizes);
-  const Passed ours = pass(x, r, g, activation, true);
-  const Passed theirs = pass(x, r, g, activation, false);
+  const NormPassed ours = pass_norm(x, r, g, activation, true);
+  const NormPassed theirs = pass_norm(x, r, g, activation, false);
   EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
   EXPECT_LT(distance(ours.mean, theirs.mean), 1e-5);
   EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
@@ -94,10 +94,10 @@ TEST_F(NormOnGpu, AgreesWithLibTorch) {
   for (const Activation a :
        {Activation::none, Activation::relu, Activation::relu6})
     for (const bool residual : {false, true}) {
-      compare({4, 64, 32, 32}, a, residual);
-      compare({3, 24, 7, 5}, a, residual);
-      compare({2, 1280, 7, 7}, a, residual);
-      compare({1, 8, 1, 2}, a, residual);
+      compare_norm({4, 64, 32, 32}, a, residual);
+      compare_norm({3, 24, 7, 5}, a, residual);
+      compare_norm({2, 1280, 7, 7}, a, residual);
+      compare_norm({1, 8, 1, 2}, a, residual);
     }
 }
 
@@ -154,8 +154,8 @@ TEST_F(NormOnGpu, WithGeluAndABiasThatCountsEightTimesAgreesWithLibTorch) {
 TEST_F(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
   const at::Tensor x = (random({8, 16, 9, 9}) + 1000).to(at::kBFloat16);
   const at::Tensor g = random(x.sizes());
-  const Passed ours = pass(x, {}, g, Activation::none, true);
-  const Passed theirs = pass(x, {}, g, Activation::none, false);
+  const NormPassed ours = pass_norm(x, {}, g, Activation::none, true);
+  const NormPassed theirs = pass_norm(x, {}, g, Activation::none, false);
   EXPECT_LT(distance(ours.var, theirs.var), 1e-4);
   EXPECT_LT(distance(ours.output, theirs.output), kBf16Once);
 }
@@ -163,7 +163,8 @@ TEST_F(NormOnGpu, KnowsTheVarianceOfNumbersFarFromZero) {
 TEST_F(NormOnGpu, KeepsWhatIsNotANumber) {
   at::Tensor x = random({2, 16, 4, 4});
   x[0][3][1][1] = std::nan("");
-  const Passed out = pass(x, {}, random({2, 16, 4, 4}), Activation::relu, true);
+  const NormPassed out =
+      pass_norm(x, {}, random({2, 16, 4, 4}), Activation::relu, true);
   EXPECT_TRUE(out.output.select(1, 3).isnan().all().item<bool>());
   EXPECT_FALSE(out.output.select(1, 2).isnan().any().item<bool>());
 }

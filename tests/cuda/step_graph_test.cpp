@@ -18,7 +18,7 @@ namespace {
 using CapturedStep = GpuTest;
 
 // Every kernel of a linear model sums in one order.
-void expect_same(RunConfig config, int every) {
+void expect_same_step(RunConfig config, int every) {
   const Trained eager = train({config, every});
   config.train.graph = GraphUse::on;
   const Trained captured = train({config, every});
@@ -36,22 +36,22 @@ void expect_same(RunConfig config, int every) {
 }
 
 TEST_F(CapturedStep, TrainsToTheSameBitsWhole) {
-  expect_same(config_of(ModelKind::linear, GraphUse::off), 1000);
+  expect_same_step(config_of(ModelKind::linear, GraphUse::off), 1000);
 }
 
 TEST_F(CapturedStep, TrainsToTheSameBitsWithLarsAndLamb) {
   RunConfig config = config_of(ModelKind::linear, GraphUse::off);
   config.optim.lr = 0.05;
   config.optim.kind = OptimKind::lamb;
-  for (const int every : {1, 1000}) expect_same(config, every);
+  for (const int every : {1, 1000}) expect_same_step(config, every);
   config.optim.kind = OptimKind::lars;
   config.optim.momentum = 0.5;
   config.optim.trust_coefficient = 0.5;
-  for (const int every : {1, 1000}) expect_same(config, every);
+  for (const int every : {1, 1000}) expect_same_step(config, every);
 }
 
 TEST_F(CapturedStep, TrainsToTheSameBitsPieceByPieceAndTimesThem) {
-  expect_same(config_of(ModelKind::linear, GraphUse::off), 1);
+  expect_same_step(config_of(ModelKind::linear, GraphUse::off), 1);
   const Trained timed = train({config_of(ModelKind::linear, GraphUse::on)});
   for (const StepSample& s : timed.samples) {
     EXPECT_GT(s.forward_s, 0);

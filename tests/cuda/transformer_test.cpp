@@ -30,7 +30,7 @@ ModelConfig small_gpt() {
 }
 
 // Weights that no rounding moves, none of them zero.
-Model seeded(const ModelConfig& config) {
+Model seeded_transformer(const ModelConfig& config) {
   torch::manual_seed(5);
   Model model = make_model(config);
   const at::NoGradGuard no_grad;
@@ -54,7 +54,7 @@ Pass our_pass(const ModelConfig& config, const at::Tensor& inputs,
     run.model = config;
     run.train.precision = Precision::bf16;
     const auto device = open_device("cuda");
-    Model model = seeded(config);
+    Model model = seeded_transformer(config);
     model.module->to(device->torch());
     FlatParams params(*model.module);
     params.cast_to_half();
@@ -75,9 +75,9 @@ Pass our_pass(const ModelConfig& config, const at::Tensor& inputs,
   return out;
 }
 
-void compare(const ModelConfig& config, const at::Tensor& inputs,
-             const at::Tensor& targets) {
-  const Model theirs = seeded(config);
+void compare_transformer(const ModelConfig& config, const at::Tensor& inputs,
+                         const at::Tensor& targets) {
+  const Model theirs = seeded_transformer(config);
   theirs.module->to(at::kDouble);
   const at::Tensor expected = theirs.forward(
       inputs.is_floating_point() ? inputs.to(at::kDouble) : inputs);
@@ -96,10 +96,11 @@ void compare(const ModelConfig& config, const at::Tensor& inputs,
 
 TEST_F(TransformersOnGpu, GiveTheGradientsOfFp64) {
   torch::manual_seed(9);
-  compare(small_gpt(), at::randint(1003, {3, 40}, at::kLong),
-          at::randint(1003, {3, 40}, at::kLong));
-  compare({.kind = ModelKind::vit_tiny, .classes = 10},
-          random({2, 3, 224, 224}), at::randint(10, {2}, at::kLong));
+  compare_transformer(small_gpt(), at::randint(1003, {3, 40}, at::kLong),
+                      at::randint(1003, {3, 40}, at::kLong));
+  compare_transformer({.kind = ModelKind::vit_tiny, .classes = 10},
+                      random({2, 3, 224, 224}),
+                      at::randint(10, {2}, at::kLong));
 }
 
 std::vector<double> losses_of(GraphUse graph) {
@@ -111,7 +112,7 @@ std::vector<double> losses_of(GraphUse graph) {
     config.train.graph = graph;
     config.optim = {.kind = OptimKind::adamw, .lr = 1e-3};
     const auto device = open_device("cuda");
-    Model model = seeded(config.model);
+    Model model = seeded_transformer(config.model);
     model.module->to(device->torch());
     FlatParams params(*model.module);
     Optimizer optimizer(config.optim, params, *device);

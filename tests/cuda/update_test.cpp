@@ -45,7 +45,7 @@ std::vector<UpdateRun> odd_runs() {
           {4102, 9001, false, false, true}};
 }
 
-void expect_near(const UpdateArgs& a, const UpdateArgs& b) {
+void expect_updates_near(const UpdateArgs& a, const UpdateArgs& b) {
   EXPECT_LT(distance(a.values, b.values), 1e-6);
   EXPECT_LT(distance(a.first, b.first), 1e-6);
   if (a.second.defined()) {
@@ -70,7 +70,7 @@ TEST_F(UpdateOnGpu, AgreesWithTheCpu) {
       }
       update(gpu(), kind, ours);
       update(*cpu, kind, theirs);
-      expect_near(ours, theirs);
+      expect_updates_near(ours, theirs);
     }
 }
 
@@ -90,7 +90,7 @@ TEST_F(UpdateOnGpu, TakesPartsThatBeginAnywhere) {
       }
       update(gpu(), kind, ours);
       update(*cpu, kind, theirs);
-      expect_near(ours, theirs);
+      expect_updates_near(ours, theirs);
     }
 }
 

@@ -13,9 +13,9 @@ namespace lockstep {
 namespace {
 
 // Sample i is four times i; its class is i.
-class Numbers final : public Dataset {
+class Fours final : public Dataset {
  public:
-  explicit Numbers(std::int64_t size) : size_(size) {}
+  explicit Fours(std::int64_t size) : size_(size) {}
   std::int64_t size() const override { return size_; }
   const SampleShape& shape() const override { return shape_; }
   void read(std::int64_t index, std::uint64_t, void* input,
@@ -155,7 +155,7 @@ TEST(Reflection, GoesOnMirroredAtTheEdgesPixel) {
 }
 
 TEST(Resident, GathersTheSameSamples) {
-  const Numbers set(50);
+  const Fours set(50);
   Resident resident(set, {.workers = 2});
   const at::Tensor order = resident.order(std::vector<std::int64_t>{4, 49, 4});
   const Batch batch = resident.batch(order, 0);
@@ -167,7 +167,7 @@ TEST(Resident, GathersTheSameSamples) {
 }
 
 TEST(Resident, FillsTheSameMemoryAgain) {
-  const Numbers set(5);
+  const Fours set(5);
   Resident resident(set, {.workers = 2});
   const at::Tensor order =
       resident.order(std::vector<std::int64_t>{4, 1, 3, 0, 2});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lockstep/data/dataset.h"
+#include "lockstep/plan/work_plan.h"
 
 namespace lockstep {
 
@@ -30,22 +31,16 @@ struct Sample {
   std::vector<std::int64_t> tokens, target;
 };
 
-inline std::int64_t product(const std::vector<std::int64_t>& sizes) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : sizes) n *= size;
-  return n;
-}
-
 inline Sample read_sample(const Dataset& set, std::int64_t index,
                           std::uint64_t seed = 0) {
   Sample sample;
-  const auto numel = static_cast<std::size_t>(product(set.shape().input));
-  sample.target.resize(static_cast<std::size_t>(product(set.shape().target)));
+  const auto size = static_cast<std::size_t>(numel(set.shape().input));
+  sample.target.resize(static_cast<std::size_t>(numel(set.shape().target)));
   if (set.shape().tokens) {
-    sample.tokens.resize(numel);
+    sample.tokens.resize(size);
     set.read(index, seed, sample.tokens.data(), sample.target.data());
   } else {
-    sample.input.resize(numel);
+    sample.input.resize(size);
     set.read(index, seed, sample.input.data(), sample.target.data());
   }
   return sample;

@@ -11,16 +11,17 @@
 
 #include "lockstep/kernels/conv1d_steps.h"
 #include "lockstep/kernels/conv1d_table.h"
+#include "tests/kernels/expect_close.h"
 
 namespace lockstep {
 namespace {
 
-struct Case {
+struct ConvCase {
   std::int64_t batch, in, length, out, taps, padding, pool;
 };
 
 // Odd sizes: groups of five and vectors of 4, 8, 16 all have a remainder.
-const Case kCases[] = {
+const ConvCase kConvCases[] = {
     {1, 1, 1, 1, 1, 0, 1},      {2, 3, 17, 4, 5, 2, 2},
     {1, 2, 131, 7, 11, 5, 3},   {3, 1, 257, 11, 20, 10, 4},
     {2, 5, 90, 5, 50, 25, 5},   {1, 4, 40, 6, 3, 0, 6},
@@ -28,7 +29,7 @@ const Case kCases[] = {
     {2, 7, 433, 9, 100, 50, 3}, {1, 2, 300, 3, 129, 0, 5},
 };
 
-ConvShape shape_of(const Case& c, std::int64_t pool) {
+ConvShape shape_of(const ConvCase& c, std::int64_t pool) {
   return {.batch = c.batch,
           .in = c.in,
           .length = c.length,
@@ -39,7 +40,7 @@ ConvShape shape_of(const Case& c, std::int64_t pool) {
 }
 
 struct Tensors {
-  explicit Tensors(const Case& c) {
+  explicit Tensors(const ConvCase& c) {
     torch::manual_seed(static_cast<std::uint64_t>(c.batch + c.length));
     input = torch::randn({c.batch, c.in, c.length});
     weight = torch::randn({c.out, c.in, c.taps}) / 4;
@@ -59,15 +60,9 @@ at::Tensor reference(const at::Tensor& input, const at::Tensor& weight,
   return torch::einsum("bipk,oik->bop", {windows, weight}) + bias.unsqueeze(1);
 }
 
-void expect_close(const at::Tensor& got, const at::Tensor& want) {
-  ASSERT_EQ(got.sizes(), want.sizes());
-  EXPECT_LT((got - want).abs().max().item<double>(),
-            1e-5 * (1 + want.abs().max().item<double>()));
-}
-
 template <class Forward, class Backward>
-void compare(const Forward& forward, const Backward& backward) {
-  for (const Case& c : kCases) {
+void compare_conv(const Forward& forward, const Backward& backward) {
+  for (const ConvCase& c : kConvCases) {
     const Tensors t(c);
     const auto wide = [](const at::Tensor& leaf) {
       return leaf.to(torch::kDouble).requires_grad_();
@@ -91,11 +86,11 @@ void compare(const Forward& forward, const Backward& backward) {
 }
 
 TEST(Conv1dDirect, FollowsTheDefinitionForEveryInstructionSet) {
-  compare(direct_forward, direct_backward);
+  compare_conv(direct_forward, direct_backward);
 }
 
 TEST(Conv1dSpectral, FollowsTheDefinitionForEveryInstructionSet) {
-  compare(spectral_forward, spectral_backward);
+  compare_conv(spectral_forward, spectral_backward);
 }
 
 TEST(Conv1d, TakesTheSpectralMethodForLongKernelsOnly) {
@@ -119,7 +114,7 @@ std::vector<at::Tensor> with_gradients(const Tensors& t, const Forward& f) {
 }
 
 TEST(Conv1d, IsDifferentiableAsLibTorchIs) {
-  for (const Case& c : kCases) {
+  for (const ConvCase& c : kConvCases) {
     const Tensors t(c);
     const auto ours = with_gradients(t, [&](auto& x, auto& w, auto& b) {
       return conv1d(x, w, b, c.padding);
@@ -133,7 +128,7 @@ TEST(Conv1d, IsDifferentiableAsLibTorchIs) {
 }
 
 TEST(Conv1dReluMaxPool1d, IsDifferentiableAsTheThreeLayersAre) {
-  for (const Case& c : kCases) {
+  for (const ConvCase& c : kConvCases) {
     const Tensors t(c);
     const auto ours = with_gradients(t, [&](auto& x, auto& w, auto& b) {
       return conv1d_relu_max_pool1d(x, w, b, c.padding, c.pool);
@@ -148,9 +143,9 @@ TEST(Conv1dReluMaxPool1d, IsDifferentiableAsTheThreeLayersAre) {
 
 TEST(Conv1d, GivesTheSameBitsForAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
-  for (const Case& c :
-       {Case{3, 2, 300, 12, 20, 10, 4}, Case{3, 2, 300, 12, 50, 10, 4},
-        Case{3, 1, 300, 12, 50, 10, 4}}) {
+  for (const ConvCase& c :
+       {ConvCase{3, 2, 300, 12, 20, 10, 4}, ConvCase{3, 2, 300, 12, 50, 10, 4},
+        ConvCase{3, 1, 300, 12, 50, 10, 4}}) {
     const Tensors t(c);
     std::vector<std::vector<at::Tensor>> results;
     for (const int n : {1, 2, 3}) {

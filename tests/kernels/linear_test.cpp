@@ -9,25 +9,21 @@
 #include <torch/types.h>
 
 #include "lockstep/kernels/direct_grad.h"
+#include "tests/kernels/expect_close.h"
 
 namespace lockstep {
 namespace {
 
-struct Case {
+struct LinearCase {
   std::int64_t batch, in, out;
 };
 
-const Case kCases[] = {{1, 1, 1},     {3, 15, 7},     {10, 64, 12},
-                       {10, 700, 31}, {32, 1040, 65}, {17, 33, 100}};
-
-void expect_close(const at::Tensor& got, const at::Tensor& want) {
-  ASSERT_EQ(got.sizes(), want.sizes());
-  EXPECT_LT((got - want).abs().max().item<double>(),
-            1e-5 * (1 + want.abs().max().item<double>()));
-}
+const LinearCase kLinearCases[] = {{1, 1, 1},      {3, 15, 7},
+                                   {10, 64, 12},   {10, 700, 31},
+                                   {32, 1040, 65}, {17, 33, 100}};
 
 TEST(Linear, BothPassesFollowTheDefinitionForEveryInstructionSet) {
-  for (const Case& c : kCases)
+  for (const LinearCase& c : kLinearCases)
     for (const Isa isa : available_isas()) {
       SCOPED_TRACE(isa_name(isa) + ", in " + std::to_string(c.in));
       const at::Tensor x = torch::randn({c.batch, c.in});

@@ -46,7 +46,7 @@ const std::vector<std::int64_t> kSizes = {1, 3, 15, 16, 17, 63, 16384, 33000};
 
 // update(arrays, isa) changes `arrays`; rule(state, grad) says what should be.
 template <class Update, class Rule>
-void compare(const Update& update, const Rule& rule) {
+void compare_update(const Update& update, const Rule& rule) {
   for (const Isa isa : available_isas())
     for (const std::int64_t numel : kSizes)
       for (const int offset : {0, 1, 5}) {
@@ -74,10 +74,10 @@ void compare_sgd(const ReferenceSettings& s, float grad_scale) {
                      .momentum = static_cast<float>(s.momentum),
                      .grad_scale = grad_scale,
                      .nesterov = s.nesterov};
-  compare([&](Arrays& a, Isa isa) { sgd_update(a.span(), rule, isa); },
-          [&](ReferenceState state, double grad) {
-            return reference_sgd(state, grad * grad_scale, s);
-          });
+  compare_update([&](Arrays& a, Isa isa) { sgd_update(a.span(), rule, isa); },
+                 [&](ReferenceState state, double grad) {
+                   return reference_sgd(state, grad * grad_scale, s);
+                 });
 }
 
 TEST(SgdUpdate, FollowsThePlainRule) { compare_sgd({.lr = 0.1}, 1); }
@@ -109,11 +109,13 @@ TEST(AdamUpdate, FollowsThePlainRuleWithBothKindsOfDecay) {
   for (const bool decoupled : {false, true}) {
     const ReferenceSettings s{
         .lr = 0.01, .weight_decay = 0.1, .decoupled_decay = decoupled};
-    compare([&](Arrays& a,
-                Isa isa) { adam_update(a.span(), adam_rule(s, 3), isa); },
-            [&](ReferenceState state, double grad) {
-              return reference_adam(state, grad * 0.5, s, 3);
-            });
+    compare_update(
+        [&](Arrays& a, Isa isa) {
+          adam_update(a.span(), adam_rule(s, 3), isa);
+        },
+        [&](ReferenceState state, double grad) {
+          return reference_adam(state, grad * 0.5, s, 3);
+        });
   }
 }
 
@@ -136,7 +138,7 @@ TEST(LambUpdate, TakesAdamwsStepTimesARateAndKnowsItsLength) {
       .lr = 1, .weight_decay = 0.1, .decoupled_decay = true};
   const double rate = 0.01;
   double length = 0, expected = 0;
-  compare(
+  compare_update(
       [&](Arrays& a, Isa isa) {
         const LambRule rule = lamb_rule(s, 3);
         EXPECT_NEAR(length, std::sqrt(expected), 1e-5 * length + 1e-9);

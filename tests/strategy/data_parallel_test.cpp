@@ -11,6 +11,7 @@ namespace lockstep {
 namespace {
 
 using testing::Ended;
+using testing::kOrderOfSums;
 using testing::largest_difference;
 using testing::Scene;
 using testing::small_config;
@@ -29,9 +30,6 @@ Scene replicas(ModelKind model, int ranks) {
   out.config.batch.global = out.batch;
   return out;
 }
-
-// Sums of fp32 in another order: a few units in the last place a step.
-constexpr double kOrderOfSums = 2e-6;
 
 TEST(DataParallel, ALastBatchSmallerThanTheReplicasGivesItsMean) {
   for (const ModelKind model : {ModelKind::variable, ModelKind::gpt})

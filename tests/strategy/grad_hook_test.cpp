@@ -16,9 +16,12 @@
 #include "lockstep/plan/hook_plan.h"
 #include "lockstep/strategy/messages.h"
 #include "lockstep/strategy/param_list.h"
+#include "tests/strategy/training.h"
 
 namespace lockstep {
 namespace {
+
+using testing::relative;
 
 constexpr std::int64_t kRows = 30, kCols = 20, kOut = 4;
 constexpr std::int64_t kNumel = kRows * kCols + kRows + kOut * kRows + kOut;
@@ -107,10 +110,6 @@ void on_ranks(int ranks, HookKind hook,
     HookedRank rank(config_of(hook), group);
     body(rank, group);
   });
-}
-
-double relative(const at::Tensor& a, const at::Tensor& b) {
-  return ((a - b).norm() / b.norm()).item<double>();
 }
 
 constexpr HookKind kAll[] = {HookKind::none, HookKind::bf16, HookKind::fp16,

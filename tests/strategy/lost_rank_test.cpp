@@ -26,7 +26,7 @@ struct Case {
   Loss loss;
 };
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   constexpr const char* kPlaces[] = {"forward", "backward", "sending",
                                      "checkpoint"};
   return std::string(info.param.way.name) +
@@ -190,7 +190,7 @@ TEST_P(LostRank, IsNamedToTheOthersInTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachWay, LostRank, ::testing::ValuesIn(cases()),
-                         name_of);
+                         case_name);
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -152,7 +152,7 @@ std::vector<Hooked> hooked_ways() {
   return out;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Hooked>& info) {
+std::string hooked_name(const ::testing::TestParamInfo<Hooked>& info) {
   RunConfig config;
   config.strategy.hook = info.param.hook;
   return std::string(info.param.way.name) + "_" + word(config, "strategy.hook");
@@ -168,7 +168,7 @@ class EachHook : public ::testing::TestWithParam<Hooked> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, EachHook, ::testing::ValuesIn(hooked_ways()),
-                         name_of);
+                         hooked_name);
 
 TEST_P(EachHook, SendsExactlyWhatItPlanned) {
   for (const ModelKind model : {ModelKind::variable, ModelKind::resnet18})

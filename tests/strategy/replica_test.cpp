@@ -28,7 +28,8 @@ at::Tensor flat(const Sequential& net) {
 }
 
 // A loop of one's own with torch's optimiser, on shares of seven samples.
-at::Tensor train(int ranks, std::int64_t passes, StrategyConfig config = {}) {
+at::Tensor train_replicas(int ranks, std::int64_t passes,
+                          StrategyConfig config = {}) {
   torch::manual_seed(2);
   const at::Tensor x = at::randn({7, 5});
   Sequential start(Linear(5, 8), Linear(8, 1));
@@ -62,15 +63,16 @@ at::Tensor train(int ranks, std::int64_t passes, StrategyConfig config = {}) {
 }
 
 TEST(Replica, AnOwnLoopEndsWhereOneRankWithTheWholeBatchEnds) {
-  const at::Tensor whole = train(1, 1);
+  const at::Tensor whole = train_replicas(1, 1);
   for (const int ranks : {2, 3, 4})
-    EXPECT_LT((train(ranks, 1) - whole).abs().max().item<double>(), 1e-6);
-  EXPECT_LT((train(2, 2) - whole).abs().max().item<double>(), 1e-6);
+    EXPECT_LT((train_replicas(ranks, 1) - whole).abs().max().item<double>(),
+              1e-6);
+  EXPECT_LT((train_replicas(2, 2) - whole).abs().max().item<double>(), 1e-6);
 }
 
 TEST(Replica, HooksWorkInAnOwnLoop) {
-  const at::Tensor whole = train(2, 1);
-  const at::Tensor rounded = train(2, 1, {.hook = HookKind::bf16});
+  const at::Tensor whole = train_replicas(2, 1);
+  const at::Tensor rounded = train_replicas(2, 1, {.hook = HookKind::bf16});
   EXPECT_FALSE(at::equal(rounded, whole));
   EXPECT_LT((rounded - whole).abs().max().item<double>(), 1e-2);
 }

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-RunConfig small_config() {
+RunConfig variable_config() {
   RunConfig config;
   config.model.kind = ModelKind::variable;
   config.model.variable_params = 20'000;
@@ -73,9 +73,9 @@ Trained train_small(const RunConfig& config, std::int64_t passes) {
 }
 
 TEST(Single, AccumulationEndsWhereTheWholeBatchEnds) {
-  const Trained whole = train_small(small_config(), 1);
+  const Trained whole = train_small(variable_config(), 1);
   for (const std::int64_t passes : {2, 4, 8}) {
-    const Trained parts = train_small(small_config(), passes);
+    const Trained parts = train_small(variable_config(), passes);
     // Sums of fp32 in another order: a few units in the last place a step.
     EXPECT_LT((whole.values - parts.values).abs().max().item<float>(), 1e-5f)
         << passes;
@@ -85,7 +85,7 @@ TEST(Single, AccumulationEndsWhereTheWholeBatchEnds) {
 }
 
 TEST(Single, SendsNothingAndTimesEveryPiece) {
-  const Trained trained = train_small(small_config(), 2);
+  const Trained trained = train_small(variable_config(), 2);
   for (const StepSample& s : trained.steps) {
     EXPECT_GT(s.forward_s, 0);
     EXPECT_GT(s.backward_s, 0);
@@ -96,7 +96,7 @@ TEST(Single, SendsNothingAndTimesEveryPiece) {
 }
 
 TEST(Single, ClippingShrinksTheStep) {
-  RunConfig clipped = small_config();
+  RunConfig clipped = variable_config();
   clipped.train.clip_norm = 1e-3;
   torch::manual_seed(3);
   const at::Tensor start =
@@ -109,7 +109,7 @@ TEST(Single, ClippingShrinksTheStep) {
 }
 
 TEST(Pass, Bf16GivesFp32LogitsNearTheFp32Ones) {
-  RunConfig config = small_config();
+  RunConfig config = variable_config();
   torch::manual_seed(5);
   const Model model = make_model(config.model);
   const at::Tensor x = random_clips(4);

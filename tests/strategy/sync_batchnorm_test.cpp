@@ -11,13 +11,10 @@ namespace lockstep {
 namespace {
 
 using testing::Ended;
+using testing::relative;
 using testing::Scene;
 using testing::small_config;
 using testing::train;
-
-double relative(const at::Tensor& a, const at::Tensor& b) {
-  return ((a - b).norm() / b.norm()).item<double>();
-}
 
 // One BatchNorm: what goes through it both ways.
 struct Through {

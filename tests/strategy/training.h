@@ -235,4 +235,12 @@ inline double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
+inline double relative(const at::Tensor& a, const at::Tensor& b) {
+  return ((a - b).norm() / b.norm()).item<double>();
+}
+
+// Sums of fp32 in another order: some units in the last place of a gradient,
+// times a learning rate of 0.02, in each of two or three steps.
+inline constexpr double kOrderOfSums = 2e-6;
+
 }  // namespace lockstep::testing

@@ -17,7 +17,7 @@ struct Trial {
   OptimKind optim;
 };
 
-std::string name_of(const ::testing::TestParamInfo<Trial>& info) {
+std::string trial_name(const ::testing::TestParamInfo<Trial>& info) {
   RunConfig config;
   config.model.kind = info.param.model;
   config.optim.kind = info.param.optim;
@@ -77,10 +77,6 @@ const Ended& alone(const Trial& trial, std::int64_t passes, Length length) {
   return done[{passes, length}] = train(scene).front();
 }
 
-// Sums of fp32 in another order: some units in the last place of a gradient,
-// times a learning rate of 0.02, in each of two steps.
-constexpr double kOrderOfSums = 2e-6;
-
 class WholeBatch : public ::testing::TestWithParam<Trial> {
  protected:
   void compare(int ranks) {
@@ -115,7 +111,7 @@ TEST_P(WholeBatch, IsWhereAllRanksEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachWay, WholeBatch, ::testing::ValuesIn(trials()),
-                         name_of);
+                         trial_name);
 
 }  // namespace
 }  // namespace lockstep::testing
