@@ -29,7 +29,7 @@ double deadline_s(const AdviseAsked& asked) {
   return *seconds;
 }
 
-void check(const AdviseAsked& asked) {
+void check_advise(const AdviseAsked& asked) {
   require("--noise-scale", asked.noise_scale);
   require("--lr", asked.lr);
   require("--epochs", asked.epochs);

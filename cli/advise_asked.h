@@ -20,7 +20,7 @@ struct AdviseAsked {
 void declare(Options& options, AdviseAsked& asked);
 
 // Error{Fault::config} names the option.
-void check(const AdviseAsked& asked);
+void check_advise(const AdviseAsked& asked);
 
 // 0: none was given.
 double deadline_s(const AdviseAsked& asked);

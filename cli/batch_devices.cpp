@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostDevices = 64;
 
 // The device all its runs ran on.
-std::string device_of(const std::string& study) {
+std::string study_device(const std::string& study) {
   std::string found;
   for (const RunFacts& run : read_runs(std::vector<std::string>{study}).runs) {
     if (run.hardware.empty() || run.hardware == found) continue;
@@ -82,7 +82,7 @@ DevicesAsked devices_asked(const std::string& study, const ClusterAsked& asked,
   const std::vector<int> counts =
       counts_of(devices, between ? kMostDevices : per_node);
   return {study,
-          cluster_from(device_of(study), asked.link, per_node,
+          cluster_from(study_device(study), asked.link, per_node,
                        *std::ranges::max_element(counts)),
           counts};
 }

@@ -17,8 +17,6 @@ namespace {
 constexpr double kSamplesWithoutData = 1e6;
 constexpr std::size_t kTextRows = 12;
 
-using Asked = AdviseAsked;
-
 // Every number of devices up to eight, then powers of two.
 void add_ranks(Grid& grid) {
   int most = 1 << 20;
@@ -28,8 +26,8 @@ void add_ranks(Grid& grid) {
   if (grid.ranks.back() != most) grid.ranks.push_back(most);
 }
 
-Goal goal_of(const Asked& asked, const Subject& subject, const Question& q,
-             double base_batch) {
+Goal goal_of(const AdviseAsked& asked, const Subject& subject,
+             const Question& q, double base_batch) {
   const double epoch = q.epoch_samples > 0
                            ? static_cast<double>(q.epoch_samples)
                            : kSamplesWithoutData;
@@ -46,7 +44,7 @@ Goal goal_of(const Asked& asked, const Subject& subject, const Question& q,
 }
 
 // Runs that reached the accuracy say how many samples and at which batches.
-Goal with_target(const Asked& asked, const Subject& subject, Goal goal) {
+Goal with_target(const AdviseAsked& asked, const Subject& subject, Goal goal) {
   goal.evidence = read_target_evidence(asked.from, asked.target);
   goal.evidence_from = asked.from;
   if (goal.evidence->model != subject.name)
@@ -59,9 +57,10 @@ Goal with_target(const Asked& asked, const Subject& subject, Goal goal) {
 
 // The batches to weigh: those named, else the recipe's, with a noise scale
 // others around it; for a target those of which the samples are known.
-std::vector<std::int64_t> batches_of(const Asked& asked, const Subject& subject,
-                                     const Goal& goal,
-                                     std::vector<std::int64_t> named) {
+std::vector<std::int64_t> batches_asked(const AdviseAsked& asked,
+                                        const Subject& subject,
+                                        const Goal& goal,
+                                        std::vector<std::int64_t> named) {
   const bool said = !asked.what_if.batch.empty();
   const auto base = static_cast<std::int64_t>(goal.base_batch);
   if (goal.evidence) {
@@ -76,8 +75,8 @@ std::vector<std::int64_t> batches_of(const Asked& asked, const Subject& subject,
                               : std::vector<std::int64_t>{base};
 }
 
-int run(const Asked& asked) {
-  check(asked);
+int run_advise(const AdviseAsked& asked) {
+  check_advise(asked);
   const Subject subject = subject_of(asked.what_if);
   Grid grid = grid_of(asked.what_if, subject);
   // The recipe's global batch is what its settings were tuned for.
@@ -87,7 +86,7 @@ int run(const Asked& asked) {
   grid.asked.scaling = Scaling::strong;
   Goal goal = goal_of(asked, subject, grid.asked, static_cast<double>(batch));
   if (asked.target > 0) goal = with_target(asked, subject, goal);
-  grid.batches = batches_of(asked, subject, goal, grid.batches);
+  grid.batches = batches_asked(asked, subject, goal, grid.batches);
   if (asked.what_if.ranks.empty()) add_ranks(grid);
   if (asked.what_if.strategy.empty())
     grid.methods = {Method::ddp, Method::sharded};
@@ -107,9 +106,9 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> advise(Options& options) {
-  auto a = std::make_shared<Asked>();
+  auto a = std::make_shared<AdviseAsked>();
   declare(options, *a);
-  return [a] { return run(*a); };
+  return [a] { return run_advise(*a); };
 }
 
 }  // namespace lockstep::cli

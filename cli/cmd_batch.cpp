@@ -20,7 +20,7 @@ namespace {
 // What the published traces leave unsaid: they are of CIFAR-10.
 constexpr std::int64_t kCifarClasses = 10, kCifarTestImages = 10000;
 
-struct Asked {
+struct BatchAsked {
   std::string folder, devices, crossing = "interpolated", table = "batches";
   ClusterAsked cluster;
   double accuracy = 0, delta = 0.02;
@@ -28,13 +28,13 @@ struct Asked {
   Format format = Format::text;
 };
 
-std::vector<std::int64_t> devices_of(const Asked& asked) {
+std::vector<std::int64_t> devices_of(const BatchAsked& asked) {
   if (asked.devices.empty()) return published_rank_counts(asked.folder);
   return numbers_of("--devices", asked.devices);
 }
 
 // Where a study is to be continued on more devices.
-std::optional<DevicesAsked> more_devices(const Asked& asked) {
+std::optional<DevicesAsked> continued_on(const BatchAsked& asked) {
   if (!asked.cluster.any()) {
     if (!asked.devices.empty() && !holds_published_traces(asked.folder))
       throw Error(Fault::config, "--devices",
@@ -47,7 +47,7 @@ std::optional<DevicesAsked> more_devices(const Asked& asked) {
   return devices_asked(asked.folder, asked.cluster, asked.devices);
 }
 
-BatchRuns read_runs(const Asked& asked) {
+BatchRuns batch_runs_of(const BatchAsked& asked) {
   if (!holds_published_traces(asked.folder)) {
     BatchRuns runs = read_batch_runs(asked.folder, asked.classes);
     if (asked.eval_examples > 0) runs.eval_examples = asked.eval_examples;
@@ -64,7 +64,7 @@ BatchRuns read_runs(const Asked& asked) {
   return runs;
 }
 
-CompareOptions options_of(const Asked& asked) {
+CompareOptions options_of(const BatchAsked& asked) {
   CompareOptions out{.delta = asked.delta};
   if (asked.accuracy != 0) {
     if (!(asked.accuracy > 0 && asked.accuracy < 1))
@@ -82,10 +82,10 @@ CompareOptions options_of(const Asked& asked) {
   return out;
 }
 
-int run(const Asked& asked) {
+int run_batch(const BatchAsked& asked) {
   const CompareOptions options = options_of(asked);
   const BatchReport report =
-      make_batch_report(read_runs(asked), options, more_devices(asked));
+      make_batch_report(batch_runs_of(asked), options, continued_on(asked));
   const std::string text = to_string(report, asked.format, asked.table);
   for (const std::string& line : report.context)
     fmt::print(stderr, "# {}\n", line);
@@ -96,7 +96,7 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> batch(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<BatchAsked>();
   options.value("folder", asked->folder,
                 "study folder, or one with published traces "
                 "(validation-<batch>.csv, placements.csv)",
@@ -116,10 +116,11 @@ std::function<int()> batch(Options& options) {
                 "classes of the labels, where no record says");
   options.value("--eval-examples", asked->eval_examples,
                 "validation examples, where no record says");
-  options.value("--table", asked->table,
-                "with --csv: batches, choices, curve, sensitivity, own or devices");
+  options.value(
+      "--table", asked->table,
+      "with --csv: batches, choices, curve, sensitivity, own or devices");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_batch(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -16,14 +16,14 @@ namespace {
 
 constexpr int kFoundSlower = 7;
 
-struct Asked {
+struct CompareAsked {
   std::string a, b, fail_on;
   double margin_percent = 2;
   bool across_machines = false;
   Format format = Format::text;
 };
 
-void check(const Asked& asked) {
+void check_compare(const CompareAsked& asked) {
   if (!asked.fail_on.empty() && asked.fail_on != "slower")
     throw Error(Fault::config, "--fail-on",
                 "there is no '" + asked.fail_on + "'", "use slower");
@@ -32,8 +32,8 @@ void check(const Asked& asked) {
                 fmt::format("{} is out of range", asked.margin_percent));
 }
 
-int run(const Asked& asked) {
-  check(asked);
+int run_compare(const CompareAsked& asked) {
+  check_compare(asked);
   const Comparison comparison =
       compare_folders(asked.a, asked.b, {.margin = asked.margin_percent / 100});
   for (const std::string& note : comparison.notes)
@@ -54,7 +54,7 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> compare(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<CompareAsked>();
   options.value("a", asked->a, "run folder, or folder of runs: the old side",
                 true);
   options.value("b", asked->b, "run folder, or folder of runs: the new side",
@@ -66,7 +66,7 @@ std::function<int()> compare(Options& options) {
   options.flag("--across-machines", asked->across_machines,
                "let --fail-on judge runs of different machines");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_compare(*asked); };
 }
 
 }  // namespace lockstep::cli

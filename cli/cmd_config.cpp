@@ -13,7 +13,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct ConfigAsked {
   std::string recipe;
   std::vector<std::string> sets;
   bool explain = false;
@@ -50,7 +50,7 @@ Table explain() {
   return table;
 }
 
-int run(const Asked& asked) {
+int run_config(const ConfigAsked& asked) {
   if (asked.explain) {
     print(explain(), asked.format);
     return 0;
@@ -74,12 +74,12 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> config(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<ConfigAsked>();
   options.value("recipe", asked->recipe, "TOML file that describes a run");
   options.list("--set", asked->sets, "section.field=value, may be repeated");
   options.flag("--explain", asked->explain, "list every setting");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_config(*asked); };
 }
 
 }  // namespace lockstep::cli

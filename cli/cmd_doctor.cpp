@@ -13,7 +13,7 @@
 namespace lockstep::cli {
 namespace {
 
-const char* word(State state) {
+const char* state_word(State state) {
   switch (state) {
     case State::ok:
       return "ok";
@@ -39,7 +39,7 @@ Findings examine() {
   return all;
 }
 
-int run(Format format) {
+int run_doctor(Format format) {
   Table table{.verb = "doctor",
               .columns = {{.name = "part"},
                           {.name = "state"},
@@ -47,7 +47,7 @@ int run(Format format) {
                           {.name = "advice"}}};
   std::string broken;
   for (const Finding& f : examine()) {
-    table.add({f.part, word(f.state), f.found, f.advice});
+    table.add({f.part, state_word(f.state), f.found, f.advice});
     if (f.needed && f.state == State::missing)
       broken += (broken.empty() ? "" : ", ") + f.part;
   }
@@ -63,7 +63,7 @@ int run(Format format) {
 std::function<int()> doctor(Options& options) {
   auto format = std::make_shared<Format>(Format::text);
   options.format(*format);
-  return [format] { return run(*format); };
+  return [format] { return run_doctor(*format); };
 }
 
 }  // namespace lockstep::cli

@@ -12,13 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Asked {
+struct ExportAsked {
   std::vector<std::string> runs;
   std::string out;
   bool tensorboard = false;
 };
 
-int run(const Asked& asked) {
+int run_export(const ExportAsked& asked) {
   if (!asked.tensorboard)
     throw Error(Fault::config, "export", "say for what: --tensorboard");
   if (asked.runs.empty())
@@ -41,14 +41,14 @@ int run(const Asked& asked) {
 
 // `export` is a word of C++.
 std::function<int()> export_run(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<ExportAsked>();
   options.list("runs", asked->runs, "run folders");
   options.flag("--tensorboard", asked->tensorboard,
                "event files that TensorBoard reads");
   options.value("--out", asked->out,
                 "folder for the files, one below it for each of several runs "
                 "(RUN/tensorboard)");
-  return [asked] { return run(*asked); };
+  return [asked] { return run_export(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -10,12 +10,12 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct HardwareAsked {
   std::string what, name;
   Format format = Format::text;
 };
 
-int run(const Asked& asked) {
+int run_hardware(const HardwareAsked& asked) {
   if (asked.what == "list") {
     print(hardware_list(), asked.format);
     return 0;
@@ -33,12 +33,12 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> hardware(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<HardwareAsked>();
   options.value("what", asked->what, "list or show", true);
   options.value("name", asked->name,
                 "show: a device, a link, a cluster or a hardware file");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_hardware(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -15,14 +15,14 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct PredictAsked {
   WhatIf what_if;
   TableAsked table;
   std::string figure;
   Format format = Format::text;
 };
 
-int run(const Asked& asked) {
+int run_predict(const PredictAsked& asked) {
   if (asked.table.any()) return run(asked.table);
   const Subject subject = subject_of(asked.what_if);
   const Grid grid = grid_of(asked.what_if, subject);
@@ -45,13 +45,13 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> predict(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<PredictAsked>();
   declare(options, asked->what_if);
   options.value("--figure", asked->figure,
                 "also draw speed-up against ranks into this SVG");
   declare(options, asked->table);
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_predict(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -19,7 +19,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct ReportAsked {
   std::vector<std::string> runs;
   ProfileReportAsked profile;
   std::string html, devices;
@@ -28,7 +28,7 @@ struct Asked {
   Format format = Format::text;
 };
 
-void check(const Asked& asked) {
+void check_report(const ReportAsked& asked) {
   if (asked.runs.empty())
     throw Error(Fault::config, "report",
                 "needs a study, a run folder or a profile");
@@ -49,7 +49,7 @@ void check(const Asked& asked) {
 }
 
 // One finished run on a screen is told by itself.
-bool is_one_run(const Asked& asked) {
+bool is_one_run(const ReportAsked& asked) {
   return asked.runs.size() == 1 && asked.format == Format::text &&
          !asked.markdown && asked.html.empty() && !is_study(asked.runs[0]) &&
          std::filesystem::exists(std::filesystem::path(asked.runs[0]) /
@@ -62,7 +62,7 @@ void write_page(const std::string& file, const Json& document) {
 }
 
 // As asked for, else on the cluster the study's recipe names.
-std::optional<DevicesAsked> more_devices(const Asked& asked) {
+std::optional<DevicesAsked> more_devices(const ReportAsked& asked) {
   const std::string& path = asked.runs.front();
   ClusterAsked cluster = asked.cluster;
   if (!cluster.any() && is_study(path))
@@ -76,7 +76,7 @@ std::optional<DevicesAsked> more_devices(const Asked& asked) {
 }
 
 // A profile or a validation: one table with words below it.
-int run_told(const Asked& asked) {
+int run_told(const ReportAsked& asked) {
   ProfileReportAsked how = asked.profile;
   how.hardware = asked.cluster.hardware;
   const ProfileReport report = is_profile(asked.runs[0])
@@ -95,8 +95,8 @@ int run_told(const Asked& asked) {
   return 0;
 }
 
-int run(const Asked& asked) {
-  check(asked);
+int run_report(const ReportAsked& asked) {
+  check_report(asked);
   if (is_told(asked.runs[0])) return run_told(asked);
   if (is_one_run(asked)) {
     std::fputs(to_text(read_run(asked.runs[0])).c_str(), stdout);
@@ -126,7 +126,7 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> report(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<ReportAsked>();
   options.list("runs", asked->runs,
                "study folders, run folders, a profile (.json), or what predict "
                "--validate wrote");
@@ -144,7 +144,7 @@ std::function<int()> report(Options& options) {
   declare(options, asked->cluster);
   options.flag("--markdown", asked->markdown, "print Markdown");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_report(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -13,12 +13,12 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct ServeAsked {
   std::string folder, host = "127.0.0.1", token;
   std::int64_t port = 0, viewers = 200;
 };
 
-int run(const Asked& asked) {
+int run_serve(const ServeAsked& asked) {
   if (asked.port < 0 || asked.port > 65535)
     throw Error(Fault::config, "--port",
                 std::to_string(asked.port) + " is out of range");
@@ -51,7 +51,7 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> serve(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<ServeAsked>();
   options.value("dir", asked->folder, "study folder, or folder of runs", true);
   options.value("--port", asked->port, "port (0: any that is free)");
   options.value("--host", asked->host,
@@ -60,7 +60,7 @@ std::function<int()> serve(Options& options) {
                 "secret in the address (a new one each time)");
   options.value("--viewers", asked->viewers,
                 "how many may follow at once (200)");
-  return [asked] { return run(*asked); };
+  return [asked] { return run_serve(*asked); };
 }
 
 }  // namespace lockstep::cli

@@ -13,7 +13,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Asked {
+struct SummaryAsked {
   std::string model, optim, precision;
   std::vector<std::string> sets;
   std::int64_t batch = 1;
@@ -30,7 +30,7 @@ void set(std::span<const Field> fields, const std::string& text) {
                 text.substr(equals + 1));
 }
 
-RunConfig config_of(const Asked& asked) {
+RunConfig summary_config(const SummaryAsked& asked) {
   RunConfig config;
   const std::vector<Field> fields = fields_of(config);
   for (const std::string& text : asked.sets) set(fields, text);
@@ -79,8 +79,8 @@ std::vector<NamedPlan> all_models() {
   return plans;
 }
 
-int run(const Asked& asked) {
-  const RunConfig config = config_of(asked);
+int run_summary(const SummaryAsked& asked) {
+  const RunConfig config = summary_config(asked);
   const TrainingSetup setup = setup_of(config, asked.batch);
   if (asked.model.empty()) {
     if (!joined(asked.sets).empty())
@@ -110,7 +110,7 @@ int run(const Asked& asked) {
 }  // namespace
 
 std::function<int()> summary(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<SummaryAsked>();
   options.value("model", asked->model, "a built-in model; none: list them all");
   options.value("--batch", asked->batch, "samples a step, for memory");
   options.value("--optim", asked->optim, "sgd, adam or adamw, for memory");
@@ -119,7 +119,7 @@ std::function<int()> summary(Options& options) {
   options.list("--set", asked->sets, "model.field=value, may be repeated");
   options.flag("--total", asked->total, "one row for the whole model");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_summary(*asked); };
 }
 
 }  // namespace lockstep::cli

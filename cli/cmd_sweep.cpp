@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Asked {
+struct SweepAsked {
   std::string recipe, out, resume, hardware;
   bool dry_run = false, predict_missing = false;
   double max_minutes = 0;
@@ -31,12 +31,12 @@ struct Asked {
 };
 
 // The only mutable thing a signal handler may touch.
-std::atomic<int> stop_signal = 0;
+std::atomic<int> sweep_signal = 0;
 
-void on_signal(int number) { stop_signal = number; }
+void on_sweep_signal(int number) { sweep_signal = number; }
 
 // A new study, or what is left of one: as it would go on here and now.
-int dry_run(const Asked& asked) {
+int dry_run(const SweepAsked& asked) {
   const fs::path recipe = asked.resume.empty()
                               ? fs::path(asked.recipe)
                               : fs::path(asked.resume) / "study.toml";
@@ -61,7 +61,7 @@ int dry_run(const Asked& asked) {
   return 0;
 }
 
-StudyFolder folder_of(const Asked& asked) {
+StudyFolder study_folder_of(const SweepAsked& asked) {
   if (!asked.resume.empty()) return StudyFolder::open(asked.resume);
   // Every mistake in the recipe shows before a folder is made.
   points_of(load_study(asked.recipe));
@@ -72,7 +72,7 @@ StudyFolder folder_of(const Asked& asked) {
       read_file(asked.recipe, Fault::config));
 }
 
-std::string command_of(const Asked& asked) {
+std::string sweep_command(const SweepAsked& asked) {
   std::string out = "lockstep sweep";
   if (!asked.recipe.empty()) out += " " + asked.recipe;
   if (!asked.resume.empty()) out += " --resume " + asked.resume;
@@ -83,7 +83,7 @@ std::string command_of(const Asked& asked) {
   return out;
 }
 
-int say_end(const Asked& asked, const fs::path& path, SweepEnd end) {
+int say_end(const SweepAsked& asked, const fs::path& path, SweepEnd end) {
   print(sweep_table(read_study(path)), asked.format);
   if (end == SweepEnd::finished) {
     std::fflush(stdout);
@@ -92,10 +92,10 @@ int say_end(const Asked& asked, const fs::path& path, SweepEnd end) {
   }
   fmt::print(stderr, "stopped; go on with: lockstep sweep --resume {}\n",
              path.string());
-  return end == SweepEnd::interrupted ? 128 + stop_signal : 0;
+  return end == SweepEnd::interrupted ? 128 + sweep_signal : 0;
 }
 
-int run(const Asked& asked) {
+int run_sweep(const SweepAsked& asked) {
   if (asked.recipe.empty() == asked.resume.empty())
     throw Error(Fault::config, "sweep", "needs a RECIPE or --resume DIR",
                 "try: lockstep sweep recipes/study_stevens_short.toml");
@@ -110,24 +110,24 @@ int run(const Asked& asked) {
     throw Error(Fault::config, "sweep",
                 "this is a study build, without the training half",
                 "--dry-run works here; build with -DLOCKSTEP_TRAIN=ON to run");
-  StudyFolder folder = folder_of(asked);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  StudyFolder folder = study_folder_of(asked);
+  std::signal(SIGINT, on_sweep_signal);
+  std::signal(SIGTERM, on_sweep_signal);
   const SweepEnd end =
       sweep(folder, {.program = fs::read_symlink("/proc/self/exe"),
-                     .command = command_of(asked),
+                     .command = sweep_command(asked),
                      .hardware = asked.hardware,
                      .predict_missing = asked.predict_missing,
                      .max_minutes = asked.max_minutes,
                      .jobs = static_cast<int>(asked.jobs),
-                     .stop = &stop_signal});
+                     .stop = &sweep_signal});
   return say_end(asked, folder.path(), end);
 }
 
 }  // namespace
 
 std::function<int()> sweep(Options& options) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<SweepAsked>();
   options.value("recipe", asked->recipe, "TOML file with a [grid]");
   options.value("--out", asked->out,
                 "study folder, new or empty; default: runs/<recipe>_<date>");
@@ -144,7 +144,7 @@ std::function<int()> sweep(Options& options) {
   options.value("--hardware", asked->hardware,
                 "preset or file for predictions where nothing was measured");
   options.format(asked->format);
-  return [asked] { return run(*asked); };
+  return [asked] { return run_sweep(*asked); };
 }
 
 }  // namespace lockstep::cli

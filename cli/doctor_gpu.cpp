@@ -26,17 +26,17 @@ Library open_library(const char* name) {
 
 // A function of a library, or null.
 template <class Function>
-Function* find(const Library& library, const char* name) {
+Function* find_function(const Library& library, const char* name) {
   return library ? reinterpret_cast<Function*>(dlsym(library.get(), name))
                  : nullptr;
 }
 
 std::string driver_version() {
   const Library nvml = open_library("libnvidia-ml.so.1");
-  auto* init = find<int()>(nvml, "nvmlInit_v2");
+  auto* init = find_function<int()>(nvml, "nvmlInit_v2");
   auto* version =
-      find<int(char*, unsigned)>(nvml, "nvmlSystemGetDriverVersion");
-  auto* shutdown = find<int()>(nvml, "nvmlShutdown");
+      find_function<int(char*, unsigned)>(nvml, "nvmlSystemGetDriverVersion");
+  auto* shutdown = find_function<int()>(nvml, "nvmlShutdown");
   std::array<char, 96> text{};
   if (init == nullptr || version == nullptr || shutdown == nullptr ||
       init() != 0)
@@ -49,14 +49,15 @@ std::string driver_version() {
 // CUDA's driver interface, as far as counting and naming devices needs it.
 struct Driver {
   Library library = open_library("libcuda.so.1");
-  int (*init)(unsigned) = find<int(unsigned)>(library, "cuInit");
-  int (*count)(int*) = find<int(int*)>(library, "cuDeviceGetCount");
-  int (*name)(char*, int, int) = find<int(char*, int, int)>(library,
-                                                            "cuDeviceGetName");
-  int (*memory)(std::size_t*,
-                int) = find<int(std::size_t*, int)>(library,
-                                                    "cuDeviceTotalMem_v2");
-  int (*version)(int*) = find<int(int*)>(library, "cuDriverGetVersion");
+  int (*init)(unsigned) = find_function<int(unsigned)>(library, "cuInit");
+  int (*count)(int*) = find_function<int(int*)>(library, "cuDeviceGetCount");
+  int (*name)(char*, int,
+              int) = find_function<int(char*, int, int)>(library,
+                                                         "cuDeviceGetName");
+  int (*memory)(std::size_t*, int) =
+      find_function<int(std::size_t*, int)>(library, "cuDeviceTotalMem_v2");
+  int (*version)(int*) = find_function<int(int*)>(library,
+                                                  "cuDriverGetVersion");
 
   bool complete() const {
     return init != nullptr && count != nullptr && name != nullptr &&
@@ -126,7 +127,7 @@ Findings examine_driver() {
 
 Finding examine_nccl() {
   const Library nccl = open_library("libnccl.so.2");
-  auto* version = find<int(int*)>(nccl, "ncclGetVersion");
+  auto* version = find_function<int(int*)>(nccl, "ncclGetVersion");
   int v = 0;
   if (version != nullptr && version(&v) == 0)
     return {

@@ -39,7 +39,7 @@ int fit(const TableAsked& asked) {
   return 0;
 }
 
-int validate(const TableAsked& asked) {
+int validate_table(const TableAsked& asked) {
   const std::vector<TableRow> rows = measured_table(read_csv(asked.validate));
   std::vector<TableValidation> done;
   for (const Together together :
@@ -104,7 +104,7 @@ int run(const TableAsked& asked) {
   if (!asked.validate.empty()) {
     need(asked.out, "--out", "--validate");
     need(asked.calibrate, "--calibrate", "--validate");
-    return validate(asked);
+    return validate_table(asked);
   }
   need(asked.table, "--table", "--out");
   need(asked.out, "--out", "--table");

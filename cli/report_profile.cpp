@@ -52,8 +52,8 @@ std::optional<WorkPlan> plan_of(const std::string& recipe,
               "the recipe that `lockstep profile` was given");
 }
 
-std::string command_of(const std::string& path,
-                       const ProfileReportAsked& asked) {
+std::string profile_command(const std::string& path,
+                            const ProfileReportAsked& asked) {
   std::string out = "lockstep report " + path;
   if (!asked.recipe.empty()) out += " --recipe " + asked.recipe;
   if (!asked.device.empty()) out += " --device '" + asked.device + "'";
@@ -77,7 +77,7 @@ ProfileReport report_profile(const std::string& path,
   ProfileReport out{
       .table = floor_table(floors),
       .words = floor_sentence(floors) + "\n",
-      .document = floor_document(floors, command_of(path, asked))};
+      .document = floor_document(floors, profile_command(path, asked))};
   if (!plan && built_in(profile.model))
     out.document["notes"].push_back(
         "a " + profile.model +

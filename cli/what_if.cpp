@@ -19,7 +19,7 @@ int small_number(const char* option, std::int64_t value) {
   return static_cast<int>(value);
 }
 
-Scaling scaling_of(const std::string& text) {
+Scaling scaling_named(const std::string& text) {
   if (text == "weak") return Scaling::weak;
   if (text == "strong") return Scaling::strong;
   throw Error(Fault::config, "--scaling", "'" + text + "' is neither word",
@@ -77,7 +77,7 @@ Grid grid_of(const WhatIf& asked, const Subject& subject) {
   grid.asked = subject.asked;
   Question& q = grid.asked;
   if (asked.software != "auto") grid.software = find_software(asked.software);
-  if (!asked.scaling.empty()) q.scaling = scaling_of(asked.scaling);
+  if (!asked.scaling.empty()) q.scaling = scaling_named(asked.scaling);
   if (!asked.wire.empty()) q.wire = wire_of(asked.wire);
   if (asked.accumulate != 0)
     q.accumulate = small_number("--accumulate", asked.accumulate);

@@ -12,7 +12,8 @@
 namespace lockstep {
 namespace {
 
-const TargetReached& nearest(const TargetEvidence& evidence, double batch) {
+const TargetReached& nearest_batch(const TargetEvidence& evidence,
+                                   double batch) {
   return *std::ranges::min_element(evidence.batches, {},
                                    [&](const TargetReached& r) {
                                      return std::abs(std::log(r.batch / batch));
@@ -38,7 +39,7 @@ std::vector<std::int64_t> batches_around(std::int64_t base) {
 
 Goal to_target(Goal goal, double near) {
   const TargetEvidence& evidence = goal.evidence.value();
-  const TargetReached& base = nearest(evidence, near);
+  const TargetReached& base = nearest_batch(evidence, near);
   goal.base_batch = base.batch;
   goal.samples = base.samples;
   if (goal.base_lr <= 0) goal.base_lr = base.lr;

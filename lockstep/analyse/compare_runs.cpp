@@ -15,9 +15,9 @@
 namespace lockstep {
 namespace {
 
-using Series = std::vector<std::vector<double>>;
+using RunSeries = std::vector<std::vector<double>>;
 
-constexpr std::size_t kFewestBlocks = 6;
+constexpr std::size_t kFewestBlocksASide = 6;
 
 struct Metric {
   const char* name;
@@ -34,13 +34,13 @@ constexpr std::array kMetrics = {
     Metric{"wait_s", &StepSample::wait_s},
 };
 
-std::vector<double> all_of(const Series& runs) {
+std::vector<double> all_of(const RunSeries& runs) {
   std::vector<double> out;
   for (const auto& run : runs) out.insert(out.end(), run.begin(), run.end());
   return out;
 }
 
-double median(const Series& runs) {
+double overall_median(const RunSeries& runs) {
   std::vector<double> all = all_of(runs);
   return all.empty() ? std::nan("") : quantile(std::move(all), 0.5);
 }
@@ -51,7 +51,7 @@ struct Side {
   std::size_t blocks = 0;
 };
 
-Side side_of(const Series& runs, std::size_t length) {
+Side side_of(const RunSeries& runs, std::size_t length) {
   std::vector<double> blocks, means;
   for (const auto& run : runs) {
     const std::vector<double> some = block_medians(run, length);
@@ -82,9 +82,9 @@ double welch_freedom(const Side& a, const Side& b) {
   return parts > 0 ? sum * sum / parts : a.freedom + b.freedom;
 }
 
-std::size_t length_for(const Series& a, const Series& b) {
+std::size_t length_for(const RunSeries& a, const RunSeries& b) {
   std::size_t length = kShortestBlock;
-  for (const Series* side : {&a, &b})
+  for (const RunSeries* side : {&a, &b})
     for (const auto& run : *side) length = std::max(length, block_length(run));
   return length;
 }
@@ -109,20 +109,21 @@ std::string_view word(Change change) {
   return kWords[static_cast<int>(change)];
 }
 
-MetricChange compare_series(const std::string& metric, const Series& a,
-                            const Series& b, double a_step_s,
+MetricChange compare_series(const std::string& metric, const RunSeries& a,
+                            const RunSeries& b, double a_step_s,
                             const CompareRunsOptions& options) {
-  MetricChange m{.metric = metric, .a_s = median(a), .b_s = median(b)};
+  MetricChange m{
+      .metric = metric, .a_s = overall_median(a), .b_s = overall_median(b)};
   m.a_count = all_of(a).size(), m.b_count = all_of(b).size();
   const std::size_t length = length_for(a, b);
   const Side one = side_of(a, length), two = side_of(b, length);
   m.a_blocks = one.blocks, m.b_blocks = two.blocks;
   m.effect = (m.b_s - m.a_s) / a_step_s;
   m.low = m.high = std::nan("");
-  if (one.blocks < kFewestBlocks || two.blocks < kFewestBlocks) {
+  if (one.blocks < kFewestBlocksASide || two.blocks < kFewestBlocksASide) {
     m.why = fmt::format(
         "too few independent steps: {} and {} blocks of {}, {} are needed",
-        one.blocks, two.blocks, length, kFewestBlocks);
+        one.blocks, two.blocks, length, kFewestBlocksASide);
     return m;
   }
   const double t =
@@ -151,7 +152,7 @@ std::vector<MetricChange> compare_runs(const std::vector<TimedRun>& a,
                                        const CompareRunsOptions& options) {
   const auto series = [](const std::vector<TimedRun>& runs,
                          double StepSample::*field) {
-    Series out;
+    RunSeries out;
     for (const TimedRun& run : runs) {
       auto& values = out.emplace_back();
       for (const StepSample& s : run.steps)
@@ -159,12 +160,13 @@ std::vector<MetricChange> compare_runs(const std::vector<TimedRun>& a,
     }
     return out;
   };
-  const double step = median(series(a, &StepSample::step_s));
+  const double step = overall_median(series(a, &StepSample::step_s));
   std::vector<MetricChange> out;
   for (const Metric& metric : kMetrics) {
-    const Series one = series(a, metric.field), two = series(b, metric.field);
+    const RunSeries one = series(a, metric.field),
+                    two = series(b, metric.field);
     // A piece that neither run spends a thousandth of a step on says nothing.
-    if (std::fmax(median(one), median(two)) > 1e-3 * step)
+    if (std::fmax(overall_median(one), overall_median(two)) > 1e-3 * step)
       out.push_back(compare_series(metric.name, one, two, step, options));
   }
   return out;

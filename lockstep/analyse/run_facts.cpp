@@ -147,7 +147,7 @@ void take_summary(RunFacts& f, const Json& summary) {
 }
 
 // Without the run's first step, which warms up, where there is another.
-std::vector<PayloadFlow> payloads_of(const std::vector<CommSample>& messages) {
+std::vector<PayloadFlow> flows_of(const std::vector<CommSample>& messages) {
   if (messages.empty()) return {};
   const auto step = [](const CommSample& m) { return m.step; };
   const auto [first, last] = std::ranges::minmax(messages, {}, step);
@@ -180,7 +180,7 @@ void take_messages(RunFacts& f) {
   if (f.ranks < 2 || !fs::exists(file)) return;
   double seconds = 0, moved = 0, best = 0;
   const std::vector<CommSample> messages = read_comm(file);
-  f.payloads = payloads_of(messages);
+  f.payloads = flows_of(messages);
   for (const CommSample& m : messages) {
     const double took = m.end_s - m.begin_s;
     if (!(took > 0) || !std::isfinite(m.bus_bytes_per_s)) continue;

@@ -31,8 +31,8 @@ using Key = std::tuple<std::string, std::string, std::string, std::string,
                        std::string, int, std::int64_t>;
 
 // Who may stand in one series: all but the ranks.
-Key key_of(const StudyPoint& p, const std::string& strategy, Origin origin,
-           ScalingKind kind) {
+Key series_key(const StudyPoint& p, const std::string& strategy, Origin origin,
+               ScalingKind kind) {
   return {p.model,
           p.hardware,
           p.device,
@@ -105,7 +105,7 @@ std::vector<ScalingSeries> scaling_of(const Study& study) {
       for (const auto& [strategy, origin] : lines)
         if ((p.strategy == strategy && p.origin == origin) ||
             (is_base(p) && (p.strategy == strategy || p.strategy == "single")))
-          groups[key_of(p, strategy, origin, kind)].push_back(i);
+          groups[series_key(p, strategy, origin, kind)].push_back(i);
     }
     for (auto& [key, points] : groups) {
       ScalingSeries series = series_of(study, kind, std::move(points));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFewestBlocks = 4;
 
-double median_of(std::vector<double>& values) {
+double middle_of(std::vector<double>& values) {
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
@@ -24,9 +24,9 @@ double median_of(std::vector<double>& values) {
 // Within five median absolute deviations of the median.
 std::vector<double> clipped(std::span<const double> values) {
   std::vector<double> out(values.begin(), values.end()), away = out;
-  const double middle = median_of(away);
+  const double middle = middle_of(away);
   for (double& v : away) v = std::fabs(v - middle);
-  const double reach = 5 * 1.4826 * median_of(away);
+  const double reach = 5 * 1.4826 * middle_of(away);
   if (reach > 0)
     for (double& v : out) v = std::clamp(v, middle - reach, middle + reach);
   return out;
@@ -105,7 +105,7 @@ std::vector<double> block_medians(std::span<const double> values,
        at += length) {
     const auto block = values.subspan(at, length);
     std::vector<double> copy(block.begin(), block.end());
-    out.push_back(median_of(copy));
+    out.push_back(middle_of(copy));
   }
   return out;
 }

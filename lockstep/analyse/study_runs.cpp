@@ -60,7 +60,7 @@ struct Attempt {
 };
 
 // With a thread for each core: ten thousand runs are read in seconds.
-std::vector<Attempt> read_all(const std::vector<Found>& runs) {
+std::vector<Attempt> read_attempts(const std::vector<Found>& runs) {
   std::vector<Attempt> out(runs.size());
   std::atomic<std::size_t> next = 0;
   const Resampling how{.draws = runs.size() > 1000 ? 100 : 400};
@@ -79,7 +79,7 @@ std::vector<Attempt> read_all(const std::vector<Found>& runs) {
 }
 
 void take_runs(Study& study, const std::vector<Found>& found) {
-  std::vector<Attempt> attempts = read_all(found);
+  std::vector<Attempt> attempts = read_attempts(found);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (attempts[i].facts) {
       study.runs.push_back(std::move(*attempts[i].facts));
@@ -112,7 +112,7 @@ std::string machine_of(const RunFacts& run) {
   return run.hardware.empty() ? run.host : run.hardware + " (" + run.host + ")";
 }
 
-auto key_of(const RunFacts& r) {
+auto point_key(const RunFacts& r) {
   return std::make_tuple(r.model, r.hardware, r.device, r.precision, r.strategy,
                          r.route, r.emulated, r.link, r.lr, r.arm, r.mode,
                          r.per_rank, r.global_batch, r.ranks);
@@ -193,9 +193,9 @@ void fill(const Study& study, StudyPoint& point) {
 }
 
 void sort_into_points(Study& study) {
-  std::map<decltype(key_of(study.runs[0])), std::vector<std::size_t>> groups;
+  std::map<decltype(point_key(study.runs[0])), std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < study.runs.size(); ++i)
-    groups[key_of(study.runs[i])].push_back(i);
+    groups[point_key(study.runs[i])].push_back(i);
   for (auto& [key, runs] : groups) {
     const RunFacts& r = study.runs[runs[0]];
     StudyPoint point{.model = r.model,

@@ -37,21 +37,21 @@ struct OneRun {
   double noise_scale = std::nan("");
 };
 
-bool is_run(const fs::path& path) {
+bool has_epochs(const fs::path& path) {
   return fs::is_regular_file(path / "record.json") &&
          fs::is_regular_file(path / "epochs.csv");
 }
 
-std::vector<fs::path> run_folders(const fs::path& path) {
+std::vector<fs::path> evidence_folders(const fs::path& path) {
   if (!fs::is_directory(path))
     throw Error(Fault::config, path.string(), "is not a folder",
                 "--from takes a run folder or a study folder");
-  if (is_run(path)) return {path};
+  if (has_epochs(path)) return {path};
   std::vector<fs::path> out;
   for (auto at = fs::recursive_directory_iterator(path);
        at != fs::recursive_directory_iterator(); ++at) {
     if (!at->is_directory()) continue;
-    const bool run = is_run(at->path());
+    const bool run = has_epochs(at->path());
     if (run) out.push_back(at->path());
     // STUDY/runs/<point>/<repeat>
     if (run || at.depth() > 2) at.disable_recursion_pending();
@@ -115,7 +115,7 @@ std::optional<OneRun> read_one(const fs::path& path, double accuracy) {
 
 std::vector<OneRun> read_all(const fs::path& path, double accuracy) {
   std::vector<OneRun> out;
-  for (const fs::path& folder : run_folders(path))
+  for (const fs::path& folder : evidence_folders(path))
     if (const auto run = read_one(folder, accuracy)) out.push_back(*run);
   if (out.empty())
     throw Error(Fault::config, path.string(),
@@ -128,7 +128,7 @@ std::vector<OneRun> read_all(const fs::path& path, double accuracy) {
   return out;
 }
 
-using Arms = std::map<std::pair<double, double>, std::vector<OneRun>>;
+using RunsByArm = std::map<std::pair<double, double>, std::vector<OneRun>>;
 
 // Half of a batch's runs or more never got there: its median is not known.
 double middle(const std::vector<OneRun>& runs) {
@@ -138,7 +138,7 @@ double middle(const std::vector<OneRun>& runs) {
   return samples[samples.size() / 2];
 }
 
-std::vector<TargetReached> best_arms(const Arms& arms) {
+std::vector<TargetReached> best_arms(const RunsByArm& arms) {
   std::map<double, TargetReached> best;
   for (const auto& [at, runs] : arms) {
     const TargetReached arm{
@@ -168,7 +168,7 @@ void fit_noise(TargetEvidence& out) {
 }
 
 // By the spread between runs of one batch and rate.
-double half_interval(const TargetEvidence& evidence, const Arms& arms) {
+double half_interval(const TargetEvidence& evidence, const RunsByArm& arms) {
   double squares = 0, free = 0;
   for (const TargetReached& b : evidence.batches) {
     std::vector<double> logs;
@@ -215,7 +215,7 @@ std::size_t TargetEvidence::runs() const {
 
 TargetEvidence read_target_evidence(const fs::path& path, double accuracy) {
   const std::vector<OneRun> runs = read_all(path, accuracy);
-  Arms arms;
+  RunsByArm arms;
   std::vector<double> noise;
   for (const OneRun& run : runs) {
     arms[{run.batch, run.lr}].push_back(run);

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-void require_valid(std::span<const BatchCandidate> candidates,
-                   const CriterionOptions& options) {
+void require_candidates(std::span<const BatchCandidate> candidates,
+                        const CriterionOptions& options) {
   if (candidates.size() < 2)
     throw Error(Fault::config, "batch",
                 fmt::format("{} batch size: there is nothing to choose from",
@@ -109,7 +109,7 @@ bool as_fast(const BatchOutcome& o, const BatchOutcome& fastest,
 InformationChoice choose_by_information(
     std::span<const BatchCandidate> candidates,
     const CriterionOptions& options) {
-  require_valid(candidates, options);
+  require_candidates(candidates, options);
   InformationChoice out;
   out.target_nats = options.target_nats.value_or((1 - options.delta) *
                                                  best_final(candidates));

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "lockstep/batch/special.h"
 #include "lockstep/core/error.h"
 
 namespace lockstep {
 namespace {
 
-constexpr double kNormal95 = 1.6448536269514722;
 // How far beyond the sweep a bend can still be told from none.
 constexpr double kReach = 100;
 
@@ -30,7 +30,7 @@ struct Residual {
   }
 };
 
-void require_valid(std::span<const StepsToTarget> points) {
+void require_sweep(std::span<const StepsToTarget> points) {
   std::set<double> sizes;
   for (const StepsToTarget& p : points) {
     if (!(p.batch > 0 && p.steps > 0) || !std::isfinite(p.batch * p.steps))
@@ -95,7 +95,7 @@ Solution solve(std::span<const StepsToTarget> points, double low, double high) {
 }  // namespace
 
 CriticalBatch fit_critical_batch(std::span<const StepsToTarget> points) {
-  require_valid(points);
+  require_sweep(points);
   const auto [least, most] =
       std::ranges::minmax(points, {}, [](const auto& p) { return p.batch; });
   const double low = std::log(least.batch / kReach);

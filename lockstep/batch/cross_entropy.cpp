@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-void require_valid(const ScoredLabels& s) {
+void require_scores(const ScoredLabels& s) {
   const auto classes = static_cast<std::size_t>(std::max(s.classes, 0));
   if (classes < 2)
     throw Error(Fault::data, "classes", "information needs at least two");
@@ -101,7 +101,7 @@ Half every_second(const ScoredLabels& s, std::size_t first) {
 }  // namespace
 
 double cross_entropy(const ScoredLabels& scored, double temperature) {
-  require_valid(scored);
+  require_scores(scored);
   if (!(temperature > 0))
     throw Error(Fault::data, "temperature",
                 fmt::format("{} is not positive", temperature));
@@ -109,7 +109,7 @@ double cross_entropy(const ScoredLabels& scored, double temperature) {
 }
 
 double fit_temperature(const ScoredLabels& scored) {
-  require_valid(scored);
+  require_scores(scored);
   double low = std::log(1e-3), high = std::log(1e3);
   if (slope(scored, std::exp(low)) >= 0) return 1e3;
   if (slope(scored, std::exp(high)) <= 0) return 1e-3;
@@ -121,7 +121,7 @@ double fit_temperature(const ScoredLabels& scored) {
 }
 
 CrossEntropyInformation cross_entropy_information(const ScoredLabels& scored) {
-  require_valid(scored);
+  require_scores(scored);
   if (scored.labels.size() < 4)
     throw Error(Fault::data, "logits",
                 "too few examples to fit a temperature on one half");

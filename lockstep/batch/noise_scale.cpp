@@ -8,13 +8,13 @@
 #include <limits>
 #include <vector>
 
+#include "lockstep/batch/special.h"
 #include "lockstep/core/error.h"
 
 namespace lockstep {
 namespace {
 
 constexpr double kVarianceFloor = 1e-6;
-constexpr double kNormal95 = 1.6448536269514722;  // 90 % interval, two sides
 
 bool finite(const NoiseSample& s) {
   return std::isfinite(s.gradient_sq) && std::isfinite(s.trace);

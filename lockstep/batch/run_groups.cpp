@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 // H(Y) of equally frequent classes; unknown classes: what the best net knew.
-double label_entropy(const BatchRuns& runs) {
+double label_entropy_of(const BatchRuns& runs) {
   if (runs.classes > 0) return std::log(static_cast<double>(runs.classes));
   double best = 0;
   for (const BatchRun& run : runs.runs)
@@ -73,7 +73,7 @@ double best_accuracy(const BatchRun& run) {
 CriterionOptions criterion_options(const BatchRuns& runs,
                                    const CompareOptions& options) {
   CriterionOptions out;
-  out.label_entropy = label_entropy(runs);
+  out.label_entropy = label_entropy_of(runs);
   out.delta = options.delta;
   out.crossing = options.crossing;
   if (options.target_accuracy) {

@@ -20,6 +20,10 @@ std::vector<double> digamma_table(std::size_t n);
 // P(X >= x) for a chi-square variable.
 double chi_square_survival(double x, double degrees_of_freedom);
 
+// Of a normal variable's values, 95 % lie less than so many standard deviations
+// above the mean: a 90 % interval reaches as far to both sides.
+constexpr double kNormal95 = 1.6448536269514722;
+
 // Whole number in [0, n), without bias.
 std::size_t draw_below(std::mt19937_64& random, std::size_t n);
 // In [0, 1).

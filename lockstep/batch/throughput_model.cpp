@@ -112,7 +112,7 @@ ThroughputModel model_of(const Parameters<double>& p) {
           .overlap = p[6]};
 }
 
-void require_valid(std::span<const MeasuredStep> steps) {
+void require_steps(std::span<const MeasuredStep> steps) {
   if (steps.size() < 2)
     throw Error(Fault::data, "throughput", "a fit needs two measured steps");
   for (const MeasuredStep& s : steps)
@@ -163,7 +163,7 @@ double ThroughputModel::throughput(double per_rank_batch, Placement where,
 }
 
 ThroughputFit fit_throughput(std::span<const MeasuredStep> steps) {
-  require_valid(steps);
+  require_steps(steps);
   const Seen seen = look(steps);
   const double a = std::log(0.1), b = std::log(0.01);
   std::array<double, kUnknowns> u = {a, b, a, b, a, b, std::log(0.5)};

@@ -10,6 +10,10 @@ namespace lockstep {
 
 enum class DataKind { digits, cifar10, images, text, synthetic };
 
+// Training samples of the data sets that are everywhere the same.
+constexpr std::int64_t kDigitsSamples = 2000;  // seed 000's training set
+constexpr std::int64_t kCifar10Samples = 50'000;
+
 // all: every sample trains and none is held back (seed 000 trained so).
 // official: the data's own test or validation part. random: a share per class.
 enum class SplitKind { all, official, random };

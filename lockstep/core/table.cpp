@@ -151,7 +151,7 @@ std::string to_csv(const Table& table) {
   return out;
 }
 
-Json to_json(const Table& table) {
+Json rows_json(const Table& table) {
   Json rows = Json::array();
   for (const auto& row : table.rows) {
     Json object = Json::object();
@@ -159,7 +159,11 @@ Json to_json(const Table& table) {
       object[table.columns[i].name] = json_of(row[i]);
     rows.push_back(std::move(object));
   }
-  return Json{{"schema", 1}, {"verb", table.verb}, {"rows", std::move(rows)}};
+  return rows;
+}
+
+Json to_json(const Table& table) {
+  return Json{{"schema", 1}, {"verb", table.verb}, {"rows", rows_json(table)}};
 }
 
 std::string to_string(const Table& table, Format format) {

@@ -43,6 +43,8 @@ std::string to_text(const Table& table);
 std::string to_csv(const Table& table);
 // {"schema": 1, "verb": …, "rows": [{name: value, …}, …]}
 Json to_json(const Table& table);
+// Its rows alone.
+Json rows_json(const Table& table);
 std::string to_string(const Table& table, Format format);
 
 // Shows a number times `factor` with so many decimals.

@@ -26,7 +26,7 @@ DeviceSpec device_of_run(const ObjectReader& o, const std::string& where) {
 }
 
 DeviceSpec read_device(const Json& json, const std::string& path,
-                       const Place& place) {
+                       const ObjectReader::Place& place) {
   if (json.is_string())
     return at_place(place(path),
                     [&] { return find_device(json.get<std::string>()); });
@@ -54,7 +54,7 @@ DeviceSpec read_device(const Json& json, const std::string& path,
 }
 
 LinkCurve read_curve(const Json& json, const std::string& path,
-                     const Place& place) {
+                     const ObjectReader::Place& place) {
   ObjectReader o(json, path, place);
   LinkCurve curve{.ranks = 2, .nodes = 1, .points = {}};
   o.take("ranks", curve.ranks);
@@ -79,7 +79,8 @@ LinkCurve curve_from_rate(const std::string& where, double bytes_per_s) {
   return {.ranks = 2, .nodes = 1, .points = {{kBytes, kBytes / bytes_per_s}}};
 }
 
-Link read_link(const Json& json, const std::string& path, const Place& place) {
+Link read_link(const Json& json, const std::string& path,
+               const ObjectReader::Place& place) {
   if (json.is_string())
     return at_place(place(path),
                     [&] { return find_link(json.get<std::string>()); });
@@ -114,7 +115,7 @@ Link read_link(const Json& json, const std::string& path, const Place& place) {
 }
 
 DevicePair read_pair(const Json& json, const std::string& path,
-                     const Place& place) {
+                     const ObjectReader::Place& place) {
   ObjectReader o(json, path, place);
   DevicePair pair;
   o.take("a", pair.a);
@@ -128,7 +129,7 @@ DevicePair read_pair(const Json& json, const std::string& path,
   return pair;
 }
 
-void check_schema(const ObjectReader& o, const Place& place) {
+void check_schema(const ObjectReader& o, const ObjectReader::Place& place) {
   if (!o.has("schema"))
     throw Error(Fault::config, place(""), "has no `schema`",
                 fmt::format("a hardware file begins with schema = {}",
@@ -196,7 +197,8 @@ Json to_json(const DevicePair& p) {
           {"latency_s", p.latency_s}};
 }
 
-Hardware hardware_from_json(const Json& json, const Place& place) {
+Hardware hardware_from_json(const Json& json,
+                            const ObjectReader::Place& place) {
   ObjectReader o(json, "", place);
   check_schema(o, place);
   o.skip("schema");

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "lockstep/core/json.h"
+#include "lockstep/core/object_reader.h"
 #include "lockstep/hardware/cluster.h"
 
 namespace lockstep {
@@ -35,12 +35,10 @@ struct Hardware {
   Json host = Json::object();
 };
 
-// `place` turns a dotted path of the file into what an error calls it.
-using Place = std::function<std::string(const std::string& dotted)>;
-
 // Throws Error{Fault::config}: another schema, an unknown field (with the
-// nearest right name), a wrong type, an impossible number.
-Hardware hardware_from_json(const Json& json, const Place& place);
+// nearest right name), a wrong type, an impossible number. `place` turns a
+// dotted path of the file into what an error calls it.
+Hardware hardware_from_json(const Json& json, const ObjectReader::Place& place);
 Json to_json(const Hardware& hardware);
 
 // By ending: .toml, else JSON. Errors carry file, and line where it is TOML.

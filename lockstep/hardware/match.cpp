@@ -17,7 +17,7 @@ bool is_word_char(char c) {
 }
 
 // " pcie4 epyc 7502 no p2p ": words between single blanks.
-std::string words_of(std::string_view text) {
+std::string spaced_words(std::string_view text) {
   std::string out = " ";
   for (const char c : lower(text)) {
     if (is_word_char(c))
@@ -84,7 +84,7 @@ const DeviceSpec* match_device(std::string_view text) {
 }
 
 LinkMatch match_links(std::string_view text) {
-  const std::string words = words_of(text);
+  const std::string words = spaced_words(text);
   return {.inside = best_match(words, false),
           .between = best_match(words, true)};
 }

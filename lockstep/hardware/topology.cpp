@@ -38,7 +38,7 @@ int gpu_number(const std::string& word) {
   return error == std::errc() && stop == end ? number : -1;
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> words_in(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> out;
   for (std::string word; in >> word;) out.push_back(word);
@@ -51,7 +51,7 @@ Matrix matrix_of(const std::string& text) {
   std::vector<int> columns;
   std::istringstream lines(without_escapes(text));
   for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = words_in(line);
     if (words.empty() || gpu_number(words[0]) < 0) continue;
     if (columns.empty()) {
       for (const std::string& word : words)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kParamBytes = 4;  // parameters and gradients are fp32
 
-std::int64_t bytes_of(const ParamList& params,
+std::int64_t bytes_in(const ParamList& params,
                       const std::vector<std::size_t>& bucket) {
   std::int64_t bytes = 0;
   for (const std::size_t i : bucket) bytes += params.numel[i] * kParamBytes;
@@ -36,7 +36,7 @@ CommPlan buckets_like(const StrategyConfig& config, const ParamList& params,
                       Message like) {
   CommPlan out;
   for (std::vector<std::size_t>& bucket : buckets_of(config, params)) {
-    like.bytes = bytes_of(params, bucket);
+    like.bytes = bytes_in(params, bucket);
     like.params = std::move(bucket);
     add(out, like);
   }

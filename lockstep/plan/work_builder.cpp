@@ -36,7 +36,7 @@ WorkBuilder::WorkBuilder(ModelKind kind, Shape input, bool tokens) {
   plan_.tokens = tokens;
 }
 
-LayerWork& WorkBuilder::row(const Value& x, const std::string& name,
+LayerWork& WorkBuilder::row(const LayerTensor& x, const std::string& name,
                             const char* type, Shape output) {
   LayerWork& layer = plan_.layers.emplace_back();
   kept_.push_back(false);
@@ -48,18 +48,19 @@ LayerWork& WorkBuilder::row(const Value& x, const std::string& name,
   return layer;
 }
 
-Value WorkBuilder::result(bool needs_grad) const {
+LayerTensor WorkBuilder::result(bool needs_grad) const {
   return {plan_.layers.back().output, plan_.layers.size() - 1, needs_grad};
 }
 
-void WorkBuilder::keep(const Value& x) {
-  if (x.owner == Value::kInput) return;  // counted as input, not as activation
+void WorkBuilder::keep(const LayerTensor& x) {
+  if (x.owner == LayerTensor::kInput)
+    return;  // counted as input, not as activation
   if (kept_[x.owner]) return;
   kept_[x.owner] = true;
   plan_.layers[x.owner].kept_numel += plan_.layers[x.owner].output_numel;
 }
 
-void WorkBuilder::multiply_adds(const Value& x, double count) {
+void WorkBuilder::multiply_adds(const LayerTensor& x, double count) {
   LayerWork& layer = plan_.layers.back();
   layer.forward_flops = 2 * count;
   layer.backward_flops = 2 * count * (x.needs_grad ? 2 : 1);
@@ -82,8 +83,8 @@ void WorkBuilder::param(const std::string& name, Shape shape) {
   attach(declare(name, std::move(shape)));
 }
 
-Value WorkBuilder::conv(const Value& x, const std::string& name,
-                        const ConvSize& size) {
+LayerTensor WorkBuilder::conv(const LayerTensor& x, const std::string& name,
+                              const ConvSize& size) {
   const bool two = x.shape.size() == 3;
   const std::int64_t in = x.shape[0] / size.groups;
   LayerWork& layer =
@@ -104,8 +105,8 @@ Value WorkBuilder::conv(const Value& x, const std::string& name,
   return result(true);
 }
 
-Value WorkBuilder::max_pool(const Value& x, const std::string& name,
-                            const ConvSize& size) {
+LayerTensor WorkBuilder::max_pool(const LayerTensor& x, const std::string& name,
+                                  const ConvSize& size) {
   const bool two = x.shape.size() == 3;
   LayerWork& layer = row(x, name, two ? "MaxPool2d" : "MaxPool1d",
                          slid(x.shape, x.shape[0], size));
@@ -114,8 +115,8 @@ Value WorkBuilder::max_pool(const Value& x, const std::string& name,
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::batch_norm(const Value& x, const std::string& name,
-                              bool affine) {
+LayerTensor WorkBuilder::batch_norm(const LayerTensor& x,
+                                    const std::string& name, bool affine) {
   const std::int64_t channels = x.shape[0];
   LayerWork& layer = row(x, name, "BatchNorm2d", x.shape);
   layer.buffer_numel = 2 * channels;
@@ -127,19 +128,20 @@ Value WorkBuilder::batch_norm(const Value& x, const std::string& name,
   return result(affine || x.needs_grad);
 }
 
-Value WorkBuilder::shift(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::shift(const LayerTensor& x, const std::string& name) {
   row(x, name, "Add", x.shape).input_numel += x.shape[0];
   param(name + ".bias", {x.shape[0]});
   return {x.shape, x.owner, true};
 }
 
-Value WorkBuilder::average_pool(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::average_pool(const LayerTensor& x,
+                                      const std::string& name) {
   row(x, name, "AdaptiveAvgPool2d", {x.shape[0], 1, 1});
   return view(result(x.needs_grad), {x.shape[0]});
 }
 
-Value WorkBuilder::linear(const Value& x, const std::string& name,
-                          const LinearSize& size) {
+LayerTensor WorkBuilder::linear(const LayerTensor& x, const std::string& name,
+                                const LinearSize& size) {
   const std::int64_t in = x.shape.back();
   row(x, name, size.type, with_last(x.shape, size.out)).shares = size.shared;
   multiply_adds(
@@ -155,7 +157,8 @@ Value WorkBuilder::linear(const Value& x, const std::string& name,
   return result(true);
 }
 
-Value WorkBuilder::layer_norm(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::layer_norm(const LayerTensor& x,
+                                    const std::string& name) {
   const std::int64_t width = x.shape.back();
   LayerWork& layer = row(x, name, "LayerNorm", x.shape);
   param(name + ".weight", {width});
@@ -166,8 +169,9 @@ Value WorkBuilder::layer_norm(const Value& x, const std::string& name) {
   return result(true);
 }
 
-Value WorkBuilder::embedding(const Value& tokens, const std::string& name,
-                             std::int64_t count, std::int64_t width) {
+LayerTensor WorkBuilder::embedding(const LayerTensor& tokens,
+                                   const std::string& name, std::int64_t count,
+                                   std::int64_t width) {
   Shape output = tokens.shape;
   output.push_back(width);
   row(tokens, name, "Embedding", output);
@@ -175,8 +179,9 @@ Value WorkBuilder::embedding(const Value& tokens, const std::string& name,
   return result(true);
 }
 
-Value WorkBuilder::attention(const Value& qkv, const std::string& name,
-                             std::int64_t heads) {
+LayerTensor WorkBuilder::attention(const LayerTensor& qkv,
+                                   const std::string& name,
+                                   std::int64_t heads) {
   const std::int64_t tokens = qkv.shape[0], width = qkv.shape[1] / 3;
   LayerWork& layer = row(qkv, name, "Attention", {tokens, width});
   const double scores = static_cast<double>(tokens * tokens * width);
@@ -190,55 +195,58 @@ Value WorkBuilder::attention(const Value& qkv, const std::string& name,
   return result(true);
 }
 
-Value WorkBuilder::relu(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::relu(const LayerTensor& x, const std::string& name) {
   row(x, name, "ReLU", x.shape);
   keep(x);
   return x;
 }
 
-Value WorkBuilder::relu6(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::relu6(const LayerTensor& x, const std::string& name) {
   row(x, name, "ReLU6", x.shape);
   keep(x);
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::sigmoid(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::sigmoid(const LayerTensor& x,
+                                 const std::string& name) {
   row(x, name, "Sigmoid", x.shape);
   keep(x);
   return x;
 }
 
-Value WorkBuilder::gelu(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::gelu(const LayerTensor& x, const std::string& name) {
   row(x, name, "GELU", x.shape);
   keep(x);
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::dropout(const Value& x, const std::string& name) {
+LayerTensor WorkBuilder::dropout(const LayerTensor& x,
+                                 const std::string& name) {
   LayerWork& layer = row(x, name, "Dropout", x.shape);
   layer.kept_numel = layer.output_numel;  // which elements were dropped
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::add(const Value& x, const Value& y,
-                       const std::string& name) {
+LayerTensor WorkBuilder::add(const LayerTensor& x, const LayerTensor& y,
+                             const std::string& name) {
   row(x, name, "Add", x.shape).input_numel += numel(y.shape);
   return result(x.needs_grad || y.needs_grad);
 }
 
-Value WorkBuilder::add_in_place(const Value& x, const Value& y,
-                                const std::string& name) {
+LayerTensor WorkBuilder::add_in_place(const LayerTensor& x,
+                                      const LayerTensor& y,
+                                      const std::string& name) {
   add(x, y, name);
   return x;
 }
 
-Value WorkBuilder::move(const Value& x, const std::string& name,
-                        const char* type, Shape output) {
+LayerTensor WorkBuilder::move(const LayerTensor& x, const std::string& name,
+                              const char* type, Shape output) {
   row(x, name, type, std::move(output));
   return result(x.needs_grad);
 }
 
-Value WorkBuilder::view(Value x, Shape shape) {
+LayerTensor WorkBuilder::view(LayerTensor x, Shape shape) {
   x.shape = std::move(shape);
   return x;
 }

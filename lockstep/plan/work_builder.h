@@ -12,7 +12,7 @@
 namespace lockstep {
 
 // A tensor between two layers.
-struct Value {
+struct LayerTensor {
   static constexpr std::size_t kInput = std::numeric_limits<std::size_t>::max();
   Shape shape;
   std::size_t owner = kInput;  // the row whose output memory it lies in
@@ -29,16 +29,19 @@ class WorkBuilder {
  public:
   WorkBuilder(ModelKind kind, Shape input, bool tokens = false);
 
-  Value input() const { return {plan_.input}; }
+  LayerTensor input() const { return {plan_.input}; }
 
   // Over [channels, width] or [channels, height, width].
-  Value conv(const Value& x, const std::string& name, const ConvSize& size);
-  Value max_pool(const Value& x, const std::string& name, const ConvSize& size);
-  Value batch_norm(const Value& x, const std::string& name, bool affine = true);
+  LayerTensor conv(const LayerTensor& x, const std::string& name,
+                   const ConvSize& size);
+  LayerTensor max_pool(const LayerTensor& x, const std::string& name,
+                       const ConvSize& size);
+  LayerTensor batch_norm(const LayerTensor& x, const std::string& name,
+                         bool affine = true);
   // A bias of each channel added in place, a parameter `name`.bias.
-  Value shift(const Value& x, const std::string& name);
+  LayerTensor shift(const LayerTensor& x, const std::string& name);
   // [channels, height, width] -> [channels]
-  Value average_pool(const Value& x, const std::string& name);
+  LayerTensor average_pool(const LayerTensor& x, const std::string& name);
 
   struct LinearSize {
     std::int64_t out = 0;
@@ -51,31 +54,34 @@ class WorkBuilder {
     std::string shared = {};  // the row whose weight it uses once more
   };
   // Over the last dimension.
-  Value linear(const Value& x, const std::string& name, const LinearSize& size);
-  Value layer_norm(const Value& x, const std::string& name);
+  LayerTensor linear(const LayerTensor& x, const std::string& name,
+                     const LinearSize& size);
+  LayerTensor layer_norm(const LayerTensor& x, const std::string& name);
   // Tokens [context] -> [context, width]; `count` rows in the table.
-  Value embedding(const Value& tokens, const std::string& name,
-                  std::int64_t count, std::int64_t width);
+  LayerTensor embedding(const LayerTensor& tokens, const std::string& name,
+                        std::int64_t count, std::int64_t width);
   // Packed queries, keys and values [tokens, 3 width] -> [tokens, width].
-  Value attention(const Value& qkv, const std::string& name,
-                  std::int64_t heads);
+  LayerTensor attention(const LayerTensor& qkv, const std::string& name,
+                        std::int64_t heads);
 
   // In place, keeps its result.
-  Value relu(const Value& x, const std::string& name);
+  LayerTensor relu(const LayerTensor& x, const std::string& name);
   // Not in place, keeps its input.
-  Value relu6(const Value& x, const std::string& name);
-  Value sigmoid(const Value& x, const std::string& name);
-  Value gelu(const Value& x, const std::string& name);
-  Value dropout(const Value& x, const std::string& name);
-  Value add(const Value& x, const Value& y, const std::string& name);
+  LayerTensor relu6(const LayerTensor& x, const std::string& name);
+  LayerTensor sigmoid(const LayerTensor& x, const std::string& name);
+  LayerTensor gelu(const LayerTensor& x, const std::string& name);
+  LayerTensor dropout(const LayerTensor& x, const std::string& name);
+  LayerTensor add(const LayerTensor& x, const LayerTensor& y,
+                  const std::string& name);
   // The same into x's memory.
-  Value add_in_place(const Value& x, const Value& y, const std::string& name);
+  LayerTensor add_in_place(const LayerTensor& x, const LayerTensor& y,
+                           const std::string& name);
   // Any other row: writes `output`, keeps nothing, multiplies nothing.
-  Value move(const Value& x, const std::string& name, const char* type,
-             Shape output);
+  LayerTensor move(const LayerTensor& x, const std::string& name,
+                   const char* type, Shape output);
 
   // The same memory seen as another shape: no row.
-  static Value view(Value x, Shape shape);
+  static LayerTensor view(LayerTensor x, Shape shape);
 
   // A parameter of the row written last. One that the module lists earlier is
   // declared first and attached to its row later.
@@ -86,11 +92,11 @@ class WorkBuilder {
   WorkPlan finish();
 
  private:
-  LayerWork& row(const Value& x, const std::string& name, const char* type,
-                 Shape output);
-  Value result(bool needs_grad) const;
-  void keep(const Value& x);
-  void multiply_adds(const Value& x, double count);
+  LayerWork& row(const LayerTensor& x, const std::string& name,
+                 const char* type, Shape output);
+  LayerTensor result(bool needs_grad) const;
+  void keep(const LayerTensor& x);
+  void multiply_adds(const LayerTensor& x, double count);
 
   WorkPlan plan_;
   std::vector<bool> kept_;  // rows whose output stays for backward

@@ -9,7 +9,7 @@ namespace lockstep {
 
 WorkPlan plan_conv1d(const ModelConfig& config) {
   WorkBuilder b(config.kind, {1, kClipSamples});
-  Value x = b.input();
+  LayerTensor x = b.input();
   for (std::size_t i = 0; i < kConv1dStages.size(); ++i) {
     const Conv1dStage& s = kConv1dStages[i];
     const std::string n = std::to_string(i + 1);

@@ -7,18 +7,18 @@
 namespace lockstep {
 namespace {
 
-Value project(WorkBuilder& b, const Value& x, const std::string& name,
-              std::int64_t out) {
+LayerTensor project(WorkBuilder& b, const LayerTensor& x,
+                    const std::string& name, std::int64_t out) {
   return b.linear(x, name, {.out = out, .type = "Conv1D", .in_first = true});
 }
 
-Value block(WorkBuilder& b, const Value& in, const std::string& path,
-            const ModelConfig& c) {
-  Value x = b.layer_norm(in, path + ".ln_1");
+LayerTensor gpt_block(WorkBuilder& b, const LayerTensor& in,
+                      const std::string& path, const ModelConfig& c) {
+  LayerTensor x = b.layer_norm(in, path + ".ln_1");
   x = project(b, x, path + ".attn.c_attn", 3 * c.width);
   x = b.attention(x, path + ".attn", c.heads);
   x = project(b, x, path + ".attn.c_proj", c.width);
-  const Value middle = b.add(in, x, path + ".add_1");
+  const LayerTensor middle = b.add(in, x, path + ".add_1");
   x = b.layer_norm(middle, path + ".ln_2");
   x = project(b, x, path + ".mlp.c_fc", 4 * c.width);
   x = b.gelu(x, path + ".mlp.act");
@@ -30,12 +30,12 @@ Value block(WorkBuilder& b, const Value& in, const std::string& path,
 
 WorkPlan plan_gpt(const ModelConfig& config) {
   WorkBuilder b(config.kind, {config.context}, /*tokens=*/true);
-  Value x =
+  LayerTensor x =
       b.embedding(b.input(), "transformer.wte", config.vocab, config.width);
   x = b.move(x, "transformer.wpe", "Add", x.shape);
   b.param("transformer.wpe.weight", {config.context, config.width});
   for (std::int64_t i = 0; i < config.layers; ++i)
-    x = block(b, x, "transformer.h." + std::to_string(i), config);
+    x = gpt_block(b, x, "transformer.h." + std::to_string(i), config);
   x = b.layer_norm(x, "transformer.ln_f");
   b.linear(x, "lm_head",
            {.out = config.vocab, .bias = false, .shared = "transformer.wte"});

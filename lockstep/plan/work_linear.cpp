@@ -9,7 +9,7 @@ namespace lockstep {
 
 WorkPlan plan_linear(const ModelConfig& config) {
   WorkBuilder b(config.kind, {1, kClipSamples});
-  Value x = b.linear(b.input(), "fc1", {.out = kLinearWidths[0]});
+  LayerTensor x = b.linear(b.input(), "fc1", {.out = kLinearWidths[0]});
   x = b.relu(x, "relu1");
   x = b.linear(x, "fc2", {.out = kLinearWidths[1]});
   x = b.relu(x, "relu2");

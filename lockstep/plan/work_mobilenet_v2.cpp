@@ -9,17 +9,18 @@ namespace lockstep {
 namespace {
 
 // Conv2dNormActivation: path.0 and path.1, then ReLU6.
-Value conv_norm_relu6(WorkBuilder& b, const Value& x, const std::string& path,
-                      const ConvSize& size) {
-  const Value y = b.batch_norm(b.conv(x, path + ".0", size), path + ".1");
+LayerTensor conv_norm_relu6(WorkBuilder& b, const LayerTensor& x,
+                            const std::string& path, const ConvSize& size) {
+  const LayerTensor y = b.batch_norm(b.conv(x, path + ".0", size), path + ".1");
   return b.relu6(y, path + ".2");
 }
 
-Value inverted_residual(WorkBuilder& b, const Value& in,
-                        const std::string& path, const MobileNetStage& stage,
-                        std::int64_t stride) {
+LayerTensor inverted_residual(WorkBuilder& b, const LayerTensor& in,
+                              const std::string& path,
+                              const MobileNetStage& stage,
+                              std::int64_t stride) {
   const std::int64_t hidden = in.shape[0] * stage.expand;
-  Value x = in;
+  LayerTensor x = in;
   int part = 0;
   const auto next = [&] { return path + ".conv." + std::to_string(part++); };
   if (stage.expand != 1) x = conv_norm_relu6(b, x, next(), {.out = hidden});
@@ -41,7 +42,7 @@ WorkPlan plan_mobilenet_v2(const ModelConfig& config) {
   WorkBuilder b(config.kind, {3, config.image_px, config.image_px});
   int feature = 0;
   const auto next = [&] { return "features." + std::to_string(feature++); };
-  Value x = conv_norm_relu6(
+  LayerTensor x = conv_norm_relu6(
       b, b.input(), next(),
       {.out = kMobileNetV2Stem, .kernel = 3, .stride = 2, .padding = 1});
   for (const MobileNetStage& stage : kMobileNetV2Stages)

@@ -72,7 +72,7 @@ std::int64_t sum(const std::vector<LayerWork>& layers,
   return total;
 }
 
-std::int64_t bytes_of(Precision precision) {
+std::int64_t element_bytes(Precision precision) {
   return precision == Precision::bf16 ? 2 : 4;
 }
 
@@ -161,7 +161,7 @@ double WorkPlan::backward_flops() const {
 std::int64_t WorkPlan::activation_bytes(Precision precision) const {
   // Logits and their log-softmax, which cross-entropy computes in fp32.
   const std::int64_t loss = 2 * 4 * layers.back().output_numel;
-  return bytes_of(precision) * sum(layers, &LayerWork::kept_numel) +
+  return element_bytes(precision) * sum(layers, &LayerWork::kept_numel) +
          8 * sum(layers, &LayerWork::kept_indices) + loss;
 }
 

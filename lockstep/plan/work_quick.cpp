@@ -8,18 +8,18 @@
 namespace lockstep {
 namespace {
 
-Value norm_gelu(WorkBuilder& b, const Value& x, const std::string& path,
-                const std::string& number) {
-  const Value normed =
+LayerTensor norm_gelu(WorkBuilder& b, const LayerTensor& x,
+                      const std::string& path, const std::string& number) {
+  const LayerTensor normed =
       b.batch_norm(x, path + ".norm" + number, /*affine=*/false);
   return b.gelu(b.shift(normed, path + ".shift" + number),
                 path + ".gelu" + number);
 }
 
-Value group(WorkBuilder& b, const Value& in, const std::string& path,
-            std::int64_t width) {
+LayerTensor group(WorkBuilder& b, const LayerTensor& in,
+                  const std::string& path, std::int64_t width) {
   const ConvSize size{.out = width, .kernel = 3, .padding = 1};
-  Value x = b.conv(in, path + ".conv1", size);
+  LayerTensor x = b.conv(in, path + ".conv1", size);
   x = b.max_pool(x, path + ".pool", {.kernel = 2, .stride = 2});
   x = norm_gelu(b, x, path, "1");
   return norm_gelu(b, b.conv(x, path + ".conv2", size), path, "2");
@@ -29,11 +29,11 @@ Value group(WorkBuilder& b, const Value& in, const std::string& path,
 
 WorkPlan plan_quick(const ModelConfig& config) {
   WorkBuilder b(config.kind, {3, config.image_px, config.image_px});
-  Value x = b.conv(b.input(), "stem",
-                   {.out = kQuickStem,
-                    .kernel = kQuickStemKernel,
-                    .bias = true,
-                    .frozen = config.whiten});
+  LayerTensor x = b.conv(b.input(), "stem",
+                         {.out = kQuickStem,
+                          .kernel = kQuickStemKernel,
+                          .bias = true,
+                          .frozen = config.whiten});
   x = b.gelu(x, "gelu");
   for (std::size_t i = 0; i < kQuickWidths.size(); ++i)
     x = group(b, x, "group" + std::to_string(i + 1), kQuickWidths[i]);

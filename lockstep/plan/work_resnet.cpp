@@ -8,21 +8,24 @@
 namespace lockstep {
 namespace {
 
-Value conv_norm(WorkBuilder& b, const Value& x, const std::string& conv,
-                const std::string& norm, const ConvSize& size) {
+LayerTensor conv_norm(WorkBuilder& b, const LayerTensor& x,
+                      const std::string& conv, const std::string& norm,
+                      const ConvSize& size) {
   return b.batch_norm(b.conv(x, conv, size), norm);
 }
 
-Value shortcut(WorkBuilder& b, const Value& x, const std::string& path,
-               std::int64_t out, std::int64_t stride) {
+LayerTensor shortcut(WorkBuilder& b, const LayerTensor& x,
+                     const std::string& path, std::int64_t out,
+                     std::int64_t stride) {
   if (stride == 1 && x.shape[0] == out) return x;
   return conv_norm(b, x, path + ".downsample.0", path + ".downsample.1",
                    {.out = out, .stride = stride});
 }
 
-Value basic_block(WorkBuilder& b, const Value& in, const std::string& path,
-                  std::int64_t planes, std::int64_t stride) {
-  Value x =
+LayerTensor basic_block(WorkBuilder& b, const LayerTensor& in,
+                        const std::string& path, std::int64_t planes,
+                        std::int64_t stride) {
+  LayerTensor x =
       conv_norm(b, in, path + ".conv1", path + ".bn1",
                 {.out = planes, .kernel = 3, .stride = stride, .padding = 1});
   x = b.relu(x, path + ".relu");
@@ -32,9 +35,11 @@ Value basic_block(WorkBuilder& b, const Value& in, const std::string& path,
   return b.relu(x, path + ".relu");
 }
 
-Value bottleneck(WorkBuilder& b, const Value& in, const std::string& path,
-                 std::int64_t planes, std::int64_t stride) {
-  Value x = conv_norm(b, in, path + ".conv1", path + ".bn1", {.out = planes});
+LayerTensor bottleneck(WorkBuilder& b, const LayerTensor& in,
+                       const std::string& path, std::int64_t planes,
+                       std::int64_t stride) {
+  LayerTensor x =
+      conv_norm(b, in, path + ".conv1", path + ".bn1", {.out = planes});
   x = b.relu(x, path + ".relu");
   x = conv_norm(b, x, path + ".conv2", path + ".bn2",
                 {.out = planes, .kernel = 3, .stride = stride, .padding = 1});
@@ -45,11 +50,11 @@ Value bottleneck(WorkBuilder& b, const Value& in, const std::string& path,
   return b.relu(x, path + ".relu");
 }
 
-Value stem(WorkBuilder& b, bool cifar) {
+LayerTensor stem(WorkBuilder& b, bool cifar) {
   const ConvSize size =
       cifar ? ConvSize{.out = 64, .kernel = 3, .padding = 1}
             : ConvSize{.out = 64, .kernel = 7, .stride = 2, .padding = 3};
-  Value x = b.relu(conv_norm(b, b.input(), "conv1", "bn1", size), "relu");
+  LayerTensor x = b.relu(conv_norm(b, b.input(), "conv1", "bn1", size), "relu");
   if (cifar) return x;
   return b.max_pool(x, "maxpool", {.kernel = 3, .stride = 2, .padding = 1});
 }
@@ -59,7 +64,7 @@ Value stem(WorkBuilder& b, bool cifar) {
 WorkPlan plan_resnet(const ModelConfig& config) {
   const ResNetSize size = resnet_size(config.kind);
   WorkBuilder b(config.kind, {3, config.image_px, config.image_px});
-  Value x = stem(b, size.cifar);
+  LayerTensor x = stem(b, size.cifar);
   for (std::size_t stage = 0; stage < size.blocks.size(); ++stage) {
     for (std::int64_t i = 0; i < size.blocks[stage]; ++i) {
       const std::string path =

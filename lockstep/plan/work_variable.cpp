@@ -8,21 +8,21 @@
 namespace lockstep {
 namespace {
 
-Value block(WorkBuilder& b, const Value& x, std::int64_t i,
-            const VariableSize& size) {
+LayerTensor variable_block(WorkBuilder& b, const LayerTensor& x, std::int64_t i,
+                           const VariableSize& size) {
   const std::string name = "blocks." + std::to_string(i);
-  const Value y = b.linear(x, name, {.out = size.width, .bias = false});
+  const LayerTensor y = b.linear(x, name, {.out = size.width, .bias = false});
   const std::int64_t ballast = size.ballast_of(i);
   if (ballast > 0) b.param(name + ".ballast", {ballast});
   return b.relu(y, name + ".relu");
 }
 
 // Whole applications of the last matrix, then some of its rows.
-Value extra(WorkBuilder& b, Value x, const VariableSize& size) {
+LayerTensor extra(WorkBuilder& b, LayerTensor x, const VariableSize& size) {
   for (std::int64_t rows = size.extra_rows; rows > 0; rows -= size.width) {
     const std::int64_t out = std::min(rows, size.width);
     const std::string last = "blocks." + std::to_string(size.layers - 1);
-    const Value y =
+    const LayerTensor y =
         b.linear(x, "extra", {.out = out, .bias = false, .shared = last});
     if (out < size.width)
       x = b.move(x, "extra.cat", "Concat", {size.width});
@@ -37,10 +37,11 @@ Value extra(WorkBuilder& b, Value x, const VariableSize& size) {
 WorkPlan plan_variable(const ModelConfig& config) {
   const VariableSize size = variable_size(config);
   WorkBuilder b(config.kind, {1, kClipSamples});
-  Value x = b.move(b.input(), "pool", "AdaptiveMaxPool1d",
-                   {1, size.positions * size.width});
+  LayerTensor x = b.move(b.input(), "pool", "AdaptiveMaxPool1d",
+                         {1, size.positions * size.width});
   x = WorkBuilder::view(x, {size.positions, size.width});
-  for (std::int64_t i = 0; i < size.layers; ++i) x = block(b, x, i, size);
+  for (std::int64_t i = 0; i < size.layers; ++i)
+    x = variable_block(b, x, i, size);
   x = b.move(x, "mean", "Mean", {size.width});
   x = extra(b, x, size);
   b.linear(x, "head", {.out = config.classes});

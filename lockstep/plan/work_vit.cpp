@@ -8,17 +8,17 @@
 namespace lockstep {
 namespace {
 
-Value encoder_layer(WorkBuilder& b, const Value& in, const std::string& path,
-                    const VitSize& size) {
+LayerTensor encoder_layer(WorkBuilder& b, const LayerTensor& in,
+                          const std::string& path, const VitSize& size) {
   const std::string att = path + ".self_attention";
-  Value x = b.layer_norm(in, path + ".ln_1");
+  LayerTensor x = b.layer_norm(in, path + ".ln_1");
   x = b.linear(x, att + ".in_proj",
                {.out = 3 * size.width,
                 .weight = att + ".in_proj_weight",
                 .bias_name = att + ".in_proj_bias"});
   x = b.attention(x, att, size.heads);
   x = b.linear(x, att + ".out_proj", {.out = size.width});
-  const Value middle = b.add(x, in, path + ".add_1");
+  const LayerTensor middle = b.add(x, in, path + ".add_1");
   x = b.layer_norm(middle, path + ".ln_2");
   x = b.linear(x, path + ".mlp.0", {.out = size.hidden});
   x = b.gelu(x, path + ".mlp.1");
@@ -34,11 +34,11 @@ WorkPlan plan_vit(const ModelConfig& config) {
   const Shape tokens = {side * side + 1, size.width};
   WorkBuilder b(config.kind, {3, config.image_px, config.image_px});
   const std::size_t class_token = b.declare("class_token", {1, 1, size.width});
-  Value x = b.conv(b.input(), "conv_proj",
-                   {.out = size.width,
-                    .kernel = config.patch_px,
-                    .stride = config.patch_px,
-                    .bias = true});
+  LayerTensor x = b.conv(b.input(), "conv_proj",
+                         {.out = size.width,
+                          .kernel = config.patch_px,
+                          .stride = config.patch_px,
+                          .bias = true});
   x = b.move(x, "class_token", "Concat", tokens);
   b.attach(class_token);
   x = b.move(x, "encoder.pos_embedding", "Add", tokens);

@@ -66,8 +66,8 @@ EpochParts parts_of(const SystemFit& s, const EpochRun& run) {
   return out;
 }
 
-double spread_of(const SystemFit& s, const EpochRun& run,
-                 const EpochParts& parts) {
+double epoch_spread(const SystemFit& s, const EpochRun& run,
+                    const EpochParts& parts) {
   const double step = s.steps.at(run.model).doubt(largest_share(run));
   const auto& counts = s.measured_gpus.at(run.model);
   const bool seen = std::ranges::find(counts, run.gpus) != counts.end();
@@ -115,7 +115,7 @@ EpochForecast forecast(const SystemFit& s, const EpochRun& run) {
   const EpochParts one = parts_of(s, single);
   EpochForecast out;
   out.epoch_s = many.total();
-  const double spread = kNormal90 * spread_of(s, run, many);
+  const double spread = kNormal90 * epoch_spread(s, run, many);
   out.low_s = out.epoch_s * std::exp(-spread);
   out.high_s = out.epoch_s * std::exp(spread);
   out.speedup = one.total() / out.epoch_s;

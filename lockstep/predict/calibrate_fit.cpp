@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kFitNoise = 0.02;
 constexpr double kLeastNoise = 0.02;
-constexpr double kRough = 0.12;  // bend of ln(step) at a measured share
-constexpr double kWide = 1.5;    // of ln(unknown)
-constexpr double kTails = 2;     // residuals beyond are damped
+constexpr double kRough = 0.12;      // bend of ln(step) at a measured share
+constexpr double kPriorWidth = 1.5;  // of ln(unknown)
+constexpr double kDampedBeyond = 2;  // residuals beyond are damped
 
 enum Unknown { loading, parallel_loading, exchange, per_gpu, rate, crowding };
 constexpr int kUnknowns = 6;
@@ -45,7 +45,7 @@ State first_guess(std::span<const EpochRun> runs, const SystemFit& s) {
   return state;
 }
 
-std::size_t place_of(const StepCurve& curve, double share) {
+std::size_t share_index(const StepCurve& curve, double share) {
   const auto found = std::ranges::find(curve.share, share);
   check(found != curve.share.end(), "every measured share has its place");
   return static_cast<std::size_t>(found - curve.share.begin());
@@ -89,7 +89,7 @@ struct Prior {
 
   template <class T>
   bool operator()(const T* values, T* residual) const {
-    residual[0] = (values[index] - ln) / kWide;
+    residual[0] = (values[index] - ln) / kPriorWidth;
     return true;
   }
 };
@@ -115,7 +115,7 @@ void add_rows(ceres::Problem& problem, std::span<const EpochRun> runs,
               const SystemFit& s, State& state) {
   for (const EpochRun& r : runs) {
     const std::size_t place =
-        place_of(s.steps.at(r.model), std::ceil(r.batch / r.gpus));
+        share_index(s.steps.at(r.model), std::ceil(r.batch / r.gpus));
     problem.AddResidualBlock(
         new ceres::AutoDiffCostFunction<EpochResidual, 1, kUnknowns, 1>(
             new EpochResidual{.full = s.epoch_samples / r.batch,
@@ -124,7 +124,7 @@ void add_rows(ceres::Problem& problem, std::span<const EpochRun> runs,
                               .beyond = std::max(0.0, r.gpus - 2.0),
                               .ln_epoch = std::log(r.epoch_s),
                               .parallel = r.gpus > 1}),
-        new ceres::CauchyLoss(kTails), state.ln,
+        new ceres::CauchyLoss(kDampedBeyond), state.ln,
         &state.ln_step[r.model][place]);
   }
 }

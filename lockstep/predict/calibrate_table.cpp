@@ -7,17 +7,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lockstep/config/data.h"
 #include "lockstep/config/field.h"
 #include "lockstep/config/run_config.h"
 #include "lockstep/core/table.h"
 #include "lockstep/core/text.h"
 #include "lockstep/plan/work_plan.h"
+#include "lockstep/predict/table_row.h"
 
 namespace lockstep {
 namespace {
 
-constexpr double kDigitsSamples = 2000;  // seed 000's training set
-constexpr double kMostGpus = 1e6, kMost = 1e15;
+constexpr double kMost = 1e15;
 
 [[noreturn]] void wrong(const Csv& csv, const CsvRow& row,
                         const std::string& what, const std::string& hint = {}) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lockstep/config/data.h"
+
 namespace lockstep {
 namespace {
 
@@ -12,7 +14,6 @@ using Part = std::pair<std::string, int>;  // model, GPUs
 Part part_of(const EpochRun& run) { return {run.model, run.gpus}; }
 
 constexpr double kResnet18Bytes = 4.0 * 11'173'962;
-constexpr double kCifar10Samples = 50'000;
 
 EpochRun resnet18(int gpus, double batch, double epoch_s) {
   return {.model = "resnet18",

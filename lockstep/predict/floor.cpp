@@ -10,8 +10,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kGradientBytes = 4;  // of one weight, whatever the precision
-
 // What a layer must do for one batch. Elements, not bytes.
 struct Need {
   double in = 0, in_grad = 0;  // read in each pass; gradients written

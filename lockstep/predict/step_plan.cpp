@@ -6,8 +6,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kGradientBytes = 4;  // gradients are fp32 in memory
-
 // Vectors that local_sgd reads and writes for an average: a division; of the
 // changes under a hook (strategy/changes.cpp) a difference, a division, a sum,
 // a copy and zeros.

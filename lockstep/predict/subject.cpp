@@ -11,10 +11,7 @@
 namespace lockstep {
 namespace {
 
-// Samples of the data sets the recipes name; folders are not opened here.
-constexpr std::int64_t kDigitsSamples = 2000;  // seed 000's training set
-constexpr std::int64_t kCifar10Samples = 50'000;
-
+// Folders are not opened here.
 std::int64_t epoch_samples(const DataConfig& data) {
   if (data.samples > 0) return data.samples;
   switch (data.kind) {

@@ -19,12 +19,12 @@ constexpr double kReference_bytes_per_s = 10e9;
 // No curve beats perfect scaling by more than a quarter.
 constexpr double kBestTime = 0.8, kSoft = 0.2;
 
-struct Value {
+struct Bounded {
   double value = 0, slope = 1;
 };
 
 // x itself where it is well above kBestTime, never below.
-Value at_least_best(double x) {
+Bounded at_least_best(double x) {
   const double above = x - kBestTime;
   if (above > kSoft) return {x, 1};
   const double soft = std::exp(above / kSoft - 1);
@@ -37,7 +37,7 @@ double link_ratio(const TableFacts& f) {
 
 // Messages cannot take longer than all bytes do on a link at its slowest: what
 // is lost beyond that is lost otherwise.
-Value within_link(double exposed, const TableFacts& f) {
+Bounded within_link(double exposed, const TableFacts& f) {
   if (f.least_bytes_per_s <= 0) return {exposed, 1};
   const double most =
       std::exp(link_ratio(f)) * kReference_bytes_per_s / f.least_bytes_per_s;
@@ -81,8 +81,8 @@ TableStep table_step(const TableFacts& f, const double (&sums)[kTableParts]) {
   if (f.gpus <= 1) return {};
   const double unbounded =
       std::exp(std::clamp(sums[0] + link_ratio(f), -9.0, 6.0));
-  const Value exposed = within_link(unbounded, f);
-  const Value time = at_least_best(1 + exposed.value + sums[1] + sums[2]);
+  const Bounded exposed = within_link(unbounded, f);
+  const Bounded time = at_least_best(1 + exposed.value + sums[1] + sums[2]);
   const double scale = time.slope / time.value;
   return {.log_time = std::log(time.value),
           .slope = {unbounded * exposed.slope * scale, scale, scale},

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-bool repeated(const std::string& column) {
+bool is_input_column(const std::string& column) {
   return column != "value" && column != "speedup" && column != "efficiency";
 }
 
@@ -77,7 +77,7 @@ std::string predict_table(const Csv& in, const TableConstants& with) {
   std::string out;
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < in.header.size(); ++i)
-    if (repeated(in.header[i])) kept.push_back(i);
+    if (is_input_column(in.header[i])) kept.push_back(i);
   for (const std::size_t i : kept) out += csv_field(in.header[i]) + ",";
   out += "predicted_value,lo90,hi90,predicted_speedup,verdict,cause,note\n";
   for (const CsvRow& row : in.rows) {

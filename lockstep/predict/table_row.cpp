@@ -11,7 +11,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMostGpus = 1e6;
 constexpr double kMostValue = 1e18;
 
 // Numbers in a text such as "64 and 32" or "512 , 1024", in their order.

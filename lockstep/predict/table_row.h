@@ -14,6 +14,9 @@
 
 namespace lockstep {
 
+// A table with more is wrong there.
+constexpr double kMostGpus = 1e6;
+
 struct TableRow {
   std::string source, model, input, framework, precision, gpu, interconnect;
   std::string metric, scaling, comm, link_class, notes;

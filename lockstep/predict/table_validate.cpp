@@ -13,13 +13,13 @@ namespace {
 constexpr double kUsualEfficiency = 0.93;  // where no row of a class is left
 
 // A fixed shuffle: groups go to the parts by a hash of their name.
-std::size_t part_of(const std::string& key, std::size_t parts) {
+std::size_t hashed_part(const std::string& key, std::size_t parts) {
   std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
   for (const unsigned char c : key) hash = (hash ^ c) * 1099511628211ULL;
   return (hash >> 16) % parts;
 }
 
-double median(std::vector<double> values) {
+double median_or_usual(std::vector<double> values) {
   if (values.empty()) return kUsualEfficiency;
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::ranges::nth_element(values, middle);
@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
 
 using LinkAndSize = std::pair<std::string, int>;
 
-HeldBack predict(const TableRow& row, const TableConstants& constants) {
+HeldBack held_row(const TableRow& row, const TableConstants& constants) {
   const TableFacts facts = facts_of(row);
   const TableForecast f = forecast(facts, constants);
   const double scale = spread_scale(facts, f);
@@ -54,8 +54,9 @@ void predict_part(std::span<const TableRow> rows,
   TableConstants constants = fit_table(measured);
   constants.spread = table_constants().spread;
   for (const std::size_t i : held) {
-    out[i] = predict(rows[i], constants);
-    out[i].class_median = median(classes[{rows[i].link_class, rows[i].gpus}]);
+    out[i] = held_row(rows[i], constants);
+    out[i].class_median =
+        median_or_usual(classes[{rows[i].link_class, rows[i].gpus}]);
   }
 }
 
@@ -103,7 +104,7 @@ std::vector<HeldBack> hold_back(std::span<const TableRow> rows,
   std::map<std::string, std::size_t> place;
   std::size_t next = 0;
   for (const std::string& key : keys)
-    place[key] = folds > 0 ? part_of(key, parts) : next++;
+    place[key] = folds > 0 ? hashed_part(key, parts) : next++;
   std::vector<HeldBack> out(rows.size());
   for (std::size_t part = 0; part < parts; ++part) {
     std::vector<std::size_t> kept, held;

@@ -32,6 +32,9 @@ struct Workload {
   double optimizer_s() const { return profile.optimizer_s; }
 };
 
+// Of one weight: gradients are fp32 in memory, whatever the precision.
+constexpr double kGradientBytes = 4;
+
 // Spread of a measured step from one run to the next, at the least.
 constexpr double kProfileSpread = 0.03;
 

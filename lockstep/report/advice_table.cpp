@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<Cell> row_of(const Grid& grid, const Choice& c) {
+std::vector<Cell> choice_row(const Grid& grid, const Choice& c) {
   const Prediction& p = c.prediction;
   const Question& q = p.question;
   return {c.label,
@@ -57,12 +57,12 @@ Table advice_rows(const Grid& grid, const Advice& advice, std::size_t most) {
           {.name = "efficiency", .show = scaled(1, 3)},
           {.name = "verdict"},
           {.name = "cause"}}};
-  table.add(row_of(grid, advice.choice));
-  if (advice.next_best) table.add(row_of(grid, *advice.next_best));
-  if (advice.more_devices) table.add(row_of(grid, *advice.more_devices));
-  for (const Choice& c : advice.remedies) table.add(row_of(grid, c));
+  table.add(choice_row(grid, advice.choice));
+  if (advice.next_best) table.add(choice_row(grid, *advice.next_best));
+  if (advice.more_devices) table.add(choice_row(grid, *advice.more_devices));
+  for (const Choice& c : advice.remedies) table.add(choice_row(grid, c));
   for (std::size_t i = 0; i < advice.ranking.size() && i < most; ++i)
-    table.add(row_of(grid, advice.ranking[i]));
+    table.add(choice_row(grid, advice.ranking[i]));
   return table;
 }
 

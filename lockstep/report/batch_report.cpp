@@ -30,7 +30,7 @@ std::string context_of(const BatchComparison& c) {
 }
 
 // What each criterion says, the information criterion first: it chooses.
-std::string answer_of(const BatchComparison& c) {
+std::string batch_answer(const BatchComparison& c) {
   std::string out = fmt::format("On {} {}{}{}: ", c.ranks,
                                 c.ranks == 1 ? "device" : "devices",
                                 c.arm.empty() ? "" : ", ", c.arm);
@@ -130,7 +130,7 @@ BatchReport make_batch_report(const BatchRuns& runs,
         "passes earlier; plain time is to the accuracy itself");
   for (const BatchComparison& c : comparisons) {
     out.context.push_back(context_of(c));
-    out.answer.push_back(answer_of(c));
+    out.answer.push_back(batch_answer(c));
   }
   out.context.insert(out.context.end(), arms.left_out.begin(),
                      arms.left_out.end());

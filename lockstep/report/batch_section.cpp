@@ -22,10 +22,6 @@ bool has_batches(const Study& study) {
   return study.paths.size() == 1 && batches.size() > 1;
 }
 
-Json rows_of(const Table& table) {
-  return table.rows.empty() ? Json::array() : to_json(table)["rows"];
-}
-
 }  // namespace
 
 BatchSection batch_section(const Study& study,
@@ -57,9 +53,9 @@ Json to_json(const BatchSection& section) {
   if (!section.report) return out;
   const BatchReport& r = *section.report;
   out["answer"] = r.answer, out["context"] = r.context;
-  out["rows"] = rows_of(r.batches), out["choices"] = rows_of(r.choices);
-  out["own"] = rows_of(r.own);
-  out["curve"] = rows_of(r.curve), out["devices"] = rows_of(r.devices);
+  out["rows"] = rows_json(r.batches), out["choices"] = rows_json(r.choices);
+  out["own"] = rows_json(r.own);
+  out["curve"] = rows_json(r.curve), out["devices"] = rows_json(r.devices);
   return out;
 }
 

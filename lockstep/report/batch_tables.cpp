@@ -12,10 +12,6 @@
 namespace lockstep {
 namespace {
 
-Cell cell(const std::optional<double>& value) {
-  return value ? lockstep::cell(*value) : Cell();
-}
-
 // Short runs in seconds, long ones in minutes, the same in the whole table.
 struct TimeUnit {
   double seconds = 1;

@@ -181,7 +181,7 @@ std::optional<Fifth> fifth_epoch(const Study& study, const Wanted& wanted) {
   return sum;
 }
 
-std::string said(const Fifth& f) {
+std::string fifth_words(const Fifth& f) {
   return fmt::format("loss {:.3f}, accuracy {}, test {} ({} seeds)", f.loss,
                      format_percent(f.accuracy), format_percent(f.val_accuracy),
                      f.runs);
@@ -209,9 +209,10 @@ Claim large_batch_loses(const Study& study) {
     return untested(source, claim,
                     "needs five epochs of both: "
                     "recipes/study_hpml_accuracy.toml");
-  return judged(source, claim,
-                "1 x 128: " + said(*one) + "; 4 x 512: " + said(*four),
-                four->accuracy < one->accuracy - 0.1);
+  return judged(
+      source, claim,
+      "1 x 128: " + fifth_words(*one) + "; 4 x 512: " + fifth_words(*four),
+      four->accuracy < one->accuracy - 0.1);
 }
 
 // Every arm of 4 x 512 that is not the plain one. Brought back is more than
@@ -232,12 +233,12 @@ Claim remedies(const Study& study) {
           return large(r) && r.arm == arm;
         })) {
       if (rate_scaled(arm)) best = std::max(best, f->accuracy);
-      text += "; " + arm + ": " + said(*f);
+      text += "; " + arm + ": " + fifth_words(*f);
     }
   if (!one || !plain || text.empty())
     return untested(source, claim,
                     "needs both arms of recipes/study_hpml_accuracy.toml");
-  return judged(source, claim, "fixed: " + said(*plain) + text,
+  return judged(source, claim, "fixed: " + fifth_words(*plain) + text,
                 best > (plain->accuracy + one->accuracy) / 2);
 }
 
@@ -248,8 +249,8 @@ std::string side_by_side(const Study& study, const char* first_name,
                          const Second& second) {
   const auto a = fifth_epoch(study, first), b = fifth_epoch(study, second);
   if (!a || !b) return "";
-  return fmt::format("{}: {}; {}: {}", first_name, said(*a), second_name,
-                     said(*b));
+  return fmt::format("{}: {}; {}: {}", first_name, fifth_words(*a), second_name,
+                     fifth_words(*b));
 }
 
 Claim sampler(const Study& study) {

@@ -172,23 +172,23 @@ bool comparable(const RunFacts& one, const RunFacts& many) {
          one.lr == many.lr && one.epochs.size() == many.epochs.size();
 }
 
-struct DevicePair {
+struct RunPair {
   const RunFacts *one = nullptr, *many = nullptr;
   LearningOutcome on_one = {}, on_many = {};
   double apart() const { return on_one.gap - on_many.gap; }
 };
 
 // Of those that learnt, if any did, the two that are furthest apart.
-std::optional<DevicePair> furthest_apart(const Study& study) {
-  std::optional<DevicePair> out;
-  const auto rank = [](const DevicePair& p) {
+std::optional<RunPair> furthest_apart(const Study& study) {
+  std::optional<RunPair> out;
+  const auto rank = [](const RunPair& p) {
     return std::pair(p.on_one.learnt() && p.on_many.learnt(),
                      std::abs(p.apart()));
   };
   for (const RunFacts& one : study.runs)
     for (const RunFacts& many : study.runs) {
       if (!comparable(one, many)) continue;
-      const DevicePair pair{&one, &many, outcome_of(one), outcome_of(many)};
+      const RunPair pair{&one, &many, outcome_of(one), outcome_of(many)};
       if (std::isfinite(pair.apart()) && (!out || rank(pair) > rank(*out)))
         out = pair;
     }
@@ -198,7 +198,7 @@ std::optional<DevicePair> furthest_apart(const Study& study) {
 Claim overfitting_is_the_devices(const Study& study) {
   const std::string source = "seed 002, 3.3.1, 4.1";
   const std::string claim = "a single GPU overfits, several do not";
-  const std::optional<DevicePair> pair = furthest_apart(study);
+  const std::optional<RunPair> pair = furthest_apart(study);
   if (!pair)
     return untested(source, claim,
                     "needs the same batch, seed and rate on one and several");

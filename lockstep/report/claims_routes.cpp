@@ -52,7 +52,7 @@ Apart apart(const ClaimPoints& points) {
   return out;
 }
 
-std::string said(const Apart& a) {
+std::string apart_words(const Apart& a) {
   return fmt::format("furthest apart at batch {}: 2 take {}, 4 take {}",
                      a.batch, said_epoch(*a.two), said_epoch(*a.four));
 }
@@ -117,8 +117,8 @@ Claim same_from_two_on(const Study& study) {
                 through_one.most > 0
                     ? fmt::format("ring, as NCCL does: {}; star, all through "
                                   "device 0: {}",
-                                  said(all), said(through_one))
-                    : said(all),
+                                  apart_words(all), apart_words(through_one))
+                    : apart_words(all),
                 all.most <= kSame);
 }
 

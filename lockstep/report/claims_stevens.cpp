@@ -18,11 +18,11 @@ constexpr double kLinearBytes = 12'102'220 * 4.0;
 
 // One model: alone, and as the seed spread it (data_parallel), or with ddp
 // where that is all there is.
-struct Spread {
+struct OneAndMany {
   ClaimPoints one, many;
 };
 
-Spread spread_of(const Study& study, const std::string& model) {
+OneAndMany one_and_many(const Study& study, const std::string& model) {
   return {.one = points_where(study,
                               [&](const StudyPoint& p) {
                                 return p.model == model && p.ranks == 1;
@@ -45,7 +45,7 @@ struct Duel {
   std::string example;
 };
 
-Duel duel(const Spread& s, std::int64_t above_batch) {
+Duel duel(const OneAndMany& s, std::int64_t above_batch) {
   Duel out;
   for (const std::int64_t batch : batches_of(s.one)) {
     const StudyPoint* one = at(s.one, 1, batch);
@@ -62,7 +62,7 @@ Duel duel(const Spread& s, std::int64_t above_batch) {
 Claim linear_alone(const Study& study) {
   const std::string source = "seed 000, 5.1";
   const std::string claim = "linear: one GPU beats several at every batch size";
-  const Duel d = duel(spread_of(study, "linear"), 0);
+  const Duel d = duel(one_and_many(study, "linear"), 0);
   if (d.batches == 0)
     return untested(source, claim, "no batch with one and several devices");
   return judged(source, claim,
@@ -108,7 +108,7 @@ Claim bytes_moved(const Study& study) {
   const std::string claim =
       "linear: every step moves the model twice, out and back (10 GB an epoch "
       "at batch 20)";
-  const ClaimPoints many = spread_of(study, "linear").many;
+  const ClaimPoints many = one_and_many(study, "linear").many;
   for (const StudyPoint* p : many) {
     // A predicted point sent nothing.
     if (p->strategy != "data_parallel" || !(p->bytes_a_step > 0)) continue;
@@ -153,7 +153,7 @@ Claim choke_is_communication(const Study& study) {
   const std::string source = "seed 000, 6.1.1";
   const std::string claim =
       "linear: what is slow on several GPUs is communication (network choke)";
-  const ClaimPoints many = spread_of(study, "linear").many;
+  const ClaimPoints many = one_and_many(study, "linear").many;
   for (const StudyPoint* p : many) {
     if (p->origin != Origin::measured || !(p->pieces.comm_s > 0)) continue;
     const double share = p->pieces.comm_s / p->step.value;
@@ -173,7 +173,7 @@ Claim conv_batch_10(const Study& study) {
   const std::string source = "seed 000, 5.2";
   const std::string claim =
       "conv1d at batch 10: 1, 2, 3 and 4 GPUs take almost the same time";
-  const Spread s = spread_of(study, "conv1d");
+  const OneAndMany s = one_and_many(study, "conv1d");
   const StudyPoint *one = at(s.one, 1, 10), *many = fastest(s.many, 10);
   if (one == nullptr || many == nullptr)
     return untested(source, claim, "no batch 10 on one and several devices");
@@ -187,7 +187,7 @@ Claim conv_batch_10(const Study& study) {
 Claim conv_scales(const Study& study) {
   const std::string source = "seed 000, 5.2";
   const std::string claim = "conv1d above batch 10: more GPUs are faster";
-  const Duel d = duel(spread_of(study, "conv1d"), 10);
+  const Duel d = duel(one_and_many(study, "conv1d"), 10);
   if (d.batches == 0)
     return untested(source, claim,
                     "no batch above 10 on one and several devices");
@@ -203,7 +203,7 @@ Claim conv_smallest_best(const Study& study) {
   const std::string claim =
       "conv1d on one GPU: the smallest batch is the fastest, and time does not "
       "follow the batch";
-  const ClaimPoints one = spread_of(study, "conv1d").one;
+  const ClaimPoints one = one_and_many(study, "conv1d").one;
   const StudyPoint* smallest = at(one, 1, 10);
   if (smallest == nullptr || one.size() < 2)
     return untested(source, claim, "needs batch 10 and a larger one");
@@ -236,7 +236,7 @@ Claim conv_choke_at_2(const Study& study) {
   const std::string source = "seed 000, 6.2";
   const std::string claim =
       "conv1d would choke at batch 2 on 2 GPUs (expected, not tried there)";
-  const Spread s = spread_of(study, "conv1d");
+  const OneAndMany s = one_and_many(study, "conv1d");
   const StudyPoint *one = at(s.one, 1, 2), *two = at(s.many, 2, 2);
   if (one == nullptr || two == nullptr)
     return untested(source, claim, "no batch 2 on one and two devices");
@@ -263,7 +263,7 @@ Claim sizes(const Study& study) {
       (linear == 0 || linear == 12'102'220) && (conv == 0 || conv == 376'200));
 }
 
-Claim accuracy(const Study& study) {
+Claim trained_accuracy(const Study& study) {
   const std::string source = "seed 000, 3.3";
   const std::string claim =
       "both models pass 99 % on their training data in 100 epochs at batch 10";
@@ -288,8 +288,8 @@ Claim conclusion(const Study& study) {
   const std::string claim =
       "large parameters with little computation choke; much computation with "
       "few parameters scales";
-  const Spread linear = spread_of(study, "linear"),
-               conv = spread_of(study, "conv1d");
+  const OneAndMany linear = one_and_many(study, "linear"),
+                   conv = one_and_many(study, "conv1d");
   for (const std::int64_t batch : batches_of(conv.many)) {
     const StudyPoint *a1 = at(linear.one, 1, batch),
                      *a2 = fastest(linear.many, batch),
@@ -319,7 +319,7 @@ std::vector<Claim> stevens_claims(const Study& study) {
        {linear_alone, linear_inverse, same_from_two_on, bytes_moved,
         time_by_bytes, choke_is_communication, why_equal, conv_batch_10,
         conv_scales, conv_smallest_best, conv_saturates, conv_choke_at_2, sizes,
-        accuracy, conclusion})
+        trained_accuracy, conclusion})
     out.push_back(make(study));
   return out;
 }

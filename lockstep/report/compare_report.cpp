@@ -63,7 +63,7 @@ void note_machines(Comparison& out, const Side& a, const Side& b) {
         *a.machines.begin(), *b.machines.begin()));
 }
 
-std::string percent(double share) {
+std::string signed_percent(double share) {
   return fmt::format("{:+.1f}", 100 * share);
 }
 
@@ -72,11 +72,12 @@ Column time_column(const char* name, const char* title) {
 }
 
 Column share_column(const char* name, const char* title) {
-  return {
-      .name = name,
-      .title = title,
-      .unit = "(% of a step)",
-      .show = [](const Cell& cell) { return percent(std::get<double>(cell)); }};
+  return {.name = name,
+          .title = title,
+          .unit = "(% of a step)",
+          .show = [](const Cell& cell) {
+            return signed_percent(std::get<double>(cell));
+          }};
 }
 
 }  // namespace
@@ -153,8 +154,8 @@ std::string sentence_of(const Comparison& comparison) {
     const MetricChange& step = p.metrics.front();
     const std::string interval =
         std::isfinite(step.low)
-            ? fmt::format("{} % [{}, {}]", percent(step.effect),
-                          percent(step.low), percent(step.high))
+            ? fmt::format("{} % [{}, {}]", signed_percent(step.effect),
+                          signed_percent(step.low), signed_percent(step.high))
             : step.why;
     out += fmt::format("{}{}: a step takes {} in A, {} in B ({})",
                        p.point.empty() ? "" : p.point + ": ", word(step.change),

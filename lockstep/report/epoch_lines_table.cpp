@@ -11,14 +11,8 @@
 namespace lockstep {
 namespace {
 
-Column share(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(%)", .show = scaled(100, 0)};
-}
 Column rate(const char* name, const char* title) {
   return {.name = name, .title = title, .show = with(format_rate)};
-}
-Column seconds(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(s)", .show = scaled(1, 4)};
 }
 
 std::string whose(const EpochLine& line) {
@@ -58,9 +52,9 @@ Table byte_lines_table(const std::vector<EpochLine>& lines) {
                    rate("rate_lo95_bytes_per_s", "from"),
                    rate("rate_hi95_bytes_per_s", "to"),
                    {.name = "r2", .title = "R2", .show = scaled(1, 3)},
-                   share("alone_share", "one device has"),
-                   share("communication_share", "communication"),
-                   share("exposed_share", "exposed, timed"),
+                   percent_column("alone_share", "one device has", 0),
+                   percent_column("communication_share", "communication", 0),
+                   percent_column("exposed_share", "exposed, timed", 0),
                    rate("own_rate_bytes_per_s", "without one device's")})};
   for (const EpochLine& line : lines) {
     if (!line.by_bytes) continue;
@@ -82,10 +76,10 @@ Table batch_lines_table(const std::vector<EpochLine>& lines) {
   Table table{.verb = "report",
               .columns = study_columns(
                   {{.name = "batches"},
-                   seconds("offset_s", "offset"),
-                   seconds("slope_s", "slope, times batch"),
-                   seconds("slope_lo95_s", "from"),
-                   seconds("slope_hi95_s", "to"),
+                   seconds_column("offset_s", "offset", 4),
+                   seconds_column("slope_s", "slope, times batch", 4),
+                   seconds_column("slope_lo95_s", "from", 4),
+                   seconds_column("slope_hi95_s", "to", 4),
                    {.name = "r2", .title = "R2", .show = scaled(1, 3)}})};
   for (const EpochLine& line : lines) {
     const Line& l = line.by_inverse_batch;

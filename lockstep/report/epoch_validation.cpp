@@ -17,7 +17,7 @@ struct EpochScore {
   double mean_error = 0, largest_error = 0, bias = 0, coverage = 0;
 };
 
-EpochScore score(const std::vector<HeldBackEpoch>& rows) {
+EpochScore epoch_score(const std::vector<HeldBackEpoch>& rows) {
   EpochScore out;
   out.rows = rows.size();
   for (const HeldBackEpoch& r : rows) {
@@ -55,7 +55,7 @@ std::string strong_lines(const std::vector<HeldBackEpoch>& rows) {
 Json epochs_json(const EpochValidation& v) {
   Json out = Json::object();
   for (const auto& [name, rows] : by_part(v.held_back)) {
-    const EpochScore s = score(rows);
+    const EpochScore s = epoch_score(rows);
     out["held_back_gpus"][name] = {{"rows", s.rows},
                                    {"mean_error", s.mean_error},
                                    {"largest_error", s.largest_error},
@@ -90,7 +90,7 @@ std::string epochs_section(const EpochValidation& v) {
       "\n| | epochs | mean error % | largest % | bias % | inside 90 % "
       "interval % |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const auto& [name, rows] : by_part(v.held_back)) {
-    const EpochScore s = score(rows);
+    const EpochScore s = epoch_score(rows);
     out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n",
                        name, s.rows, 100 * s.mean_error, 100 * s.largest_error,
                        100 * s.bias, 100 * s.coverage);

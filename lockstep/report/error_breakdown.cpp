@@ -13,23 +13,21 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<HeldBack>;
-
-double sum_of_errors(const Rows& rows, double above) {
+double sum_of_errors(const HeldRows& rows, double above) {
   double sum = 0;
   for (const HeldBack& r : rows)
     if (const double error = std::abs(r.error()); error > above) sum += error;
   return sum;
 }
 
-double share_above(const Rows& rows, double above) {
+double share_above(const HeldRows& rows, double above) {
   double count = 0;
   for (const HeldBack& r : rows) count += std::abs(r.error()) > above ? 1 : 0;
   return count / static_cast<double>(rows.size());
 }
 
-std::string repository_lines(const Rows& rows) {
-  std::map<std::string, Rows> parts;
+std::string repository_lines(const HeldRows& rows) {
+  std::map<std::string, HeldRows> parts;
   for (const HeldBack& r : rows)
     parts[together_key(r.row, Together::repository)].push_back(r);
   const double all = sum_of_errors(rows, 0);
@@ -50,7 +48,7 @@ std::string repository_lines(const Rows& rows) {
   return out;
 }
 
-std::string tail_lines(const Rows& rows) {
+std::string tail_lines(const HeldRows& rows) {
   std::string out =
       "| off by more than | of the rows % | of all error % |\n| --- | ---: | "
       "---: |\n";
@@ -66,8 +64,8 @@ struct RepeatScore {
   TableScore elsewhere, predicted;
 };
 
-RepeatScore repeat_score(const Rows& rows, Repeats repeats) {
-  Rows ours, theirs;
+RepeatScore repeat_score(const HeldRows& rows, Repeats repeats) {
+  HeldRows ours, theirs;
   for (const Repeated& r : repeated(rows, repeats)) {
     ours.push_back(r.held);
     theirs.push_back(r.held);
@@ -83,7 +81,7 @@ std::string repeat_line(const std::string& name, const TableScore& s) {
                      100 * s.right_verdicts);
 }
 
-std::string repeat_lines(const Rows& rows) {
+std::string repeat_lines(const HeldRows& rows) {
   std::string out =
       "| | rows | mean error % | p95 % | verdicts right % |\n| --- | ---: | "
       "---: | ---: | ---: |\n";
@@ -98,7 +96,7 @@ std::string repeat_lines(const Rows& rows) {
 
 }  // namespace
 
-Json errors_json(const Rows& rows) {
+Json errors_json(const HeldRows& rows) {
   Json out = Json::object();
   for (const Repeats repeats : {Repeats::configuration, Repeats::machine}) {
     const RepeatScore s = repeat_score(rows, repeats);
@@ -113,7 +111,7 @@ Json errors_json(const Rows& rows) {
   return out;
 }
 
-std::string errors_section(const Rows& rows) {
+std::string errors_section(const HeldRows& rows) {
   return "## Where the error comes from\n\nRows held back by source, again. "
          "Most are met closely, a few are not:\n\n" +
          tail_lines(rows) + "\n" + repository_lines(rows) +

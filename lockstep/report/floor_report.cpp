@@ -18,7 +18,7 @@ Cell positive(double value) { return value > 0 ? Cell(value) : Cell(); }
 
 double above(const LayerFloor& row) { return row.step_s - row.floor_s; }
 
-void add(Table& table, const LayerFloor& row) {
+void add_row(Table& table, const LayerFloor& row) {
   const Cell bound = row.floor_s > 0
                          ? Cell(row.by_compute ? std::string("compute")
                                                : std::string("memory"))
@@ -69,8 +69,8 @@ Table floor_table(const Floors& floors) {
                    .title = "reached",
                    .unit = "(TFLOP/s)",
                    .show = scaled(1e-12, 1)}}};
-  for (const LayerFloor& row : floors.rows) add(out, row);
-  add(out, whole_step(floors));
+  for (const LayerFloor& row : floors.rows) add_row(out, row);
+  add_row(out, whole_step(floors));
   return out;
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr double kDip = 0.02;  // under both neighbours, as a share
 
-LayerTimes times_of(const Profile& p) {
+LayerTimes times_in(const Profile& p) {
   LayerTimes out{.model = p.model, .device = p.device, .batches = p.batches};
   const auto add = [&](const std::string& name, const std::string& type,
                        const auto& seconds_at) {
@@ -129,7 +129,7 @@ LayerFindings layer_findings_of(const Study& study) {
   LayerFindings out;
   for (const std::string& path : study.paths)
     for (const fs::path& file : profiles_in(path)) try {
-        LayerTimes times = times_of(load_profile(file));
+        LayerTimes times = times_in(load_profile(file));
         find_bend(times, study);
         add_dips(out.dips, study, times);
         out.times.push_back(std::move(times));

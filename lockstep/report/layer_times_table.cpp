@@ -48,7 +48,7 @@ std::string changed(const LayerTimes& t, std::size_t from, std::size_t to) {
                      format_seconds(t.whole_s(to)), movers(t, from, to));
 }
 
-std::string said(const Dip& dip) {
+std::string dip_words(const Dip& dip) {
   return fmt::format(
       "{} dips at batch {}: a sample takes {} less than at either "
       "neighbour; {}",
@@ -61,25 +61,23 @@ std::string said(const Dip& dip) {
 Column us(const char* name, const char* title) {
   return {.name = name, .title = title, .unit = "(us)", .show = scaled(1e6, 3)};
 }
-Column share(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(%)", .show = scaled(100, 1)};
-}
 
 }  // namespace
 
 Table layers_table(const LayerFindings& findings) {
-  Table table{.verb = "report",
-              .columns = {{.name = "model"},
-                          {.name = "layer"},
-                          {.name = "type"},
-                          {.name = "smallest_batch", .title = "smallest"},
-                          {.name = "bend_batch", .title = "bend"},
-                          {.name = "largest_batch", .title = "largest"},
-                          us("smallest_sample_s", "a sample at smallest"),
-                          us("bend_sample_s", "at the bend"),
-                          us("largest_sample_s", "at largest"),
-                          share("share_of_fall", "of the fall to the bend"),
-                          share("change_after", "change after it")}};
+  Table table{
+      .verb = "report",
+      .columns = {{.name = "model"},
+                  {.name = "layer"},
+                  {.name = "type"},
+                  {.name = "smallest_batch", .title = "smallest"},
+                  {.name = "bend_batch", .title = "bend"},
+                  {.name = "largest_batch", .title = "largest"},
+                  us("smallest_sample_s", "a sample at smallest"),
+                  us("bend_sample_s", "at the bend"),
+                  us("largest_sample_s", "at largest"),
+                  percent_column("share_of_fall", "of the fall to the bend"),
+                  percent_column("change_after", "change after it")}};
   for (const LayerTimes& t : findings.times) {
     const std::size_t last = t.batches.size() - 1;
     const double all = t.whole_s(0) - t.whole_s(t.bend);
@@ -103,7 +101,7 @@ std::vector<std::string> layer_sentences(const LayerFindings& findings) {
     if (t.bend < last) text += "; " + changed(t, t.bend, last);
     out.push_back(text + ".");
   }
-  for (const Dip& dip : findings.dips) out.push_back(said(dip) + ".");
+  for (const Dip& dip : findings.dips) out.push_back(dip_words(dip) + ".");
   for (const std::string& complaint : findings.left_out)
     out.push_back("Left out: " + complaint);
   return out;

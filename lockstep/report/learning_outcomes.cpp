@@ -35,7 +35,7 @@ bool evaluated(const RunFacts& run) {
   return !run.epochs.empty() && std::isfinite(run.epochs.back().val_accuracy);
 }
 
-void add(LearningOutcome& o, const RunFacts& run) {
+void add_run(LearningOutcome& o, const RunFacts& run) {
   const EpochSample& last = run.epochs.back();
   o.val_accuracy += last.val_accuracy;
   o.gap += last.train_accuracy - last.val_accuracy;
@@ -72,14 +72,14 @@ Outcomes outcomes_of(const Study& study,
                      const std::function<bool(const RunFacts&)>& wanted) {
   Outcomes out;
   for (const RunFacts& run : study.runs)
-    if (evaluated(run) && wanted(run)) add(out[run.global_batch], run);
+    if (evaluated(run) && wanted(run)) add_run(out[run.global_batch], run);
   for (auto& [batch, o] : out) finish(o);
   return out;
 }
 
 LearningOutcome outcome_of(const RunFacts& run) {
   LearningOutcome out;
-  add(out, run);
+  add_run(out, run);
   finish(out);
   return out;
 }
@@ -87,7 +87,7 @@ LearningOutcome outcome_of(const RunFacts& run) {
 LearningOutcome outcome_of(const Study& study, const StudyPoint& point) {
   LearningOutcome out;
   for (const std::size_t i : point.runs)
-    if (evaluated(study.runs[i])) add(out, study.runs[i]);
+    if (evaluated(study.runs[i])) add_run(out, study.runs[i]);
   finish(out);
   return out;
 }

@@ -54,7 +54,8 @@ std::string with_unit(const Column& column) {
   return escaped(column.unit.empty() ? title : title + " " + column.unit);
 }
 
-void add(std::string& out, const char* title, const Table& all, bool page) {
+void add_section(std::string& out, const char* title, const Table& all,
+                 bool page) {
   if (all.rows.empty()) return;
   const Table table = without_unfilled(all);
   out += page ? fmt::format("\n## {}\n\n{}", title, to_markdown(table))
@@ -64,17 +65,19 @@ void add(std::string& out, const char* title, const Table& all, bool page) {
 // Too wide for a terminal.
 void add_lines(std::string& out, const Study& study) {
   const LayerFindings layers = layer_findings_of(study);
-  add(out, "What a sample costs, layer by layer", layers_table(layers), true);
+  add_section(out, "What a sample costs, layer by layer", layers_table(layers),
+              true);
   const std::vector<std::string> said = layer_sentences(layers);
   if (!said.empty()) out += '\n';
   for (const std::string& text : said) out += "- " + text + "\n";
-  add(out, "Why a larger batch is faster",
-      reasons_table(batch_reasons_of(study)), true);
-  add(out, "What a step sends, by payload", payload_table(study), true);
+  add_section(out, "Why a larger batch is faster",
+              reasons_table(batch_reasons_of(study)), true);
+  add_section(out, "What a step sends, by payload", payload_table(study), true);
   const std::vector<EpochLine> lines = epoch_lines_of(study);
-  add(out, "Epoch time against the bytes sent over a link",
-      byte_lines_table(lines), true);
-  add(out, "Epoch time against 1/batch", batch_lines_table(lines), true);
+  add_section(out, "Epoch time against the bytes sent over a link",
+              byte_lines_table(lines), true);
+  add_section(out, "Epoch time against 1/batch", batch_lines_table(lines),
+              true);
 }
 
 // On a terminal the claims alone, as sentences: a table of them is too wide.
@@ -82,14 +85,14 @@ void add_seed(std::string& out, const Study& study, bool page) {
   const std::vector<Claim> claims = claims_of(study);
   if (claims.empty()) return;
   if (page) {
-    add(out, "The seed's own figures", seed_table(study), page);
+    add_section(out, "The seed's own figures", seed_table(study), page);
     if (const std::string none = figures_not_drawn(numbered_figures(study));
         !none.empty())
       out += "\n" + none + "\n";
     const std::vector<std::string> faults = seed_faults(study.kind);
     if (!faults.empty()) out += "\n## Faults of the seed\n\n";
     for (const std::string& fault : faults) out += "- " + fault + "\n";
-    return add(out, "Claims of the seed", claims_table(claims), page);
+    return add_section(out, "Claims of the seed", claims_table(claims), page);
   }
   out += "\nClaims of the seed\n";
   for (const Claim& c : claims)
@@ -97,8 +100,8 @@ void add_seed(std::string& out, const Study& study, bool page) {
                        c.source, c.measured);
 }
 
-std::string whole(const Study& study, const StudyFindings& findings,
-                  const std::vector<StudyAnswer>& answers, bool page) {
+std::string whole_report(const Study& study, const StudyFindings& findings,
+                         const std::vector<StudyAnswer>& answers, bool page) {
   std::string out;
   if (page)
     out = fmt::format("# {}\n\n",
@@ -116,14 +119,15 @@ std::string whole(const Study& study, const StudyFindings& findings,
   for (const std::string& machine : study.machines)
     out += "- Machine: " + machine + "\n";
   out += to_text(findings.batch, page);
-  add(out, "Which sizes scale", size_table(sizes), page);
-  add(out, "Speed-up", scaling_table(study, findings), page);
-  add(out, "Shares of a step, bandwidth, memory", shares_table(study), page);
-  add(out, "Laws", laws_table(findings), page);
-  add(out, "Saturation", saturation_table(findings), page);
-  add(out, "Overfitting", overfitting_table(study), page);
+  add_section(out, "Which sizes scale", size_table(sizes), page);
+  add_section(out, "Speed-up", scaling_table(study, findings), page);
+  add_section(out, "Shares of a step, bandwidth, memory", shares_table(study),
+              page);
+  add_section(out, "Laws", laws_table(findings), page);
+  add_section(out, "Saturation", saturation_table(findings), page);
+  add_section(out, "Overfitting", overfitting_table(study), page);
   if (page) add_lines(out, study);
-  add(out, "Runs", runs_table(study, Width::screen), page);
+  add_section(out, "Runs", runs_table(study, Width::screen), page);
   add_seed(out, study, page);
   return out;
 }
@@ -148,12 +152,12 @@ std::string to_markdown(const Table& table) {
 
 std::string study_markdown(const Study& study, const StudyFindings& findings,
                            const std::vector<StudyAnswer>& answers) {
-  return whole(study, findings, answers, true);
+  return whole_report(study, findings, answers, true);
 }
 
 std::string study_text(const Study& study, const StudyFindings& findings,
                        const std::vector<StudyAnswer>& answers) {
-  return whole(study, findings, answers, false);
+  return whole_report(study, findings, answers, false);
 }
 
 }  // namespace lockstep

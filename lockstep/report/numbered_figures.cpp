@@ -15,41 +15,41 @@
 namespace lockstep {
 namespace {
 
-struct Place {
+struct FigurePlace {
   int number;
   const char* model;
   std::int64_t batch;  // 0: lines
 };
-constexpr std::array<Place, 10> kPlaces{{{3, "linear", 20},
-                                         {4, "linear", 50},
-                                         {5, "linear", 100},
-                                         {6, "linear", 300},
-                                         {7, "conv1d", 20},
-                                         {8, "conv1d", 50},
-                                         {9, "conv1d", 100},
-                                         {10, "conv1d", 300},
-                                         {11, "linear", 0},
-                                         {12, "conv1d", 0}}};
+constexpr std::array<FigurePlace, 10> kPlaces{{{3, "linear", 20},
+                                               {4, "linear", 50},
+                                               {5, "linear", 100},
+                                               {6, "linear", 300},
+                                               {7, "conv1d", 20},
+                                               {8, "conv1d", 50},
+                                               {9, "conv1d", 100},
+                                               {10, "conv1d", 300},
+                                               {11, "linear", 0},
+                                               {12, "conv1d", 0}}};
 
 bool shown_in(const NumberedFigure& f, const std::string& model,
               std::int64_t batch) {
   return f.model == model && (f.global_batch == 0 || f.global_batch == batch);
 }
 
-std::string name_of(const StudyPoint& p) {
+std::string way_of(const StudyPoint& p) {
   return p.arm.empty() ? p.strategy : p.strategy + ", " + p.arm;
 }
 
 // Every way there is; for lines one device and the seed's way alone. Whether
 // there was any.
-bool add_ours(NumberedFigure& f, const Study& study) {
+bool add_our_times(NumberedFigure& f, const Study& study) {
   const ClaimPoints seeds_way = several_devices(study, f.model);
-  const std::string way = seeds_way.empty() ? "" : name_of(*seeds_way.front());
+  const std::string way = seeds_way.empty() ? "" : way_of(*seeds_way.front());
   std::set<std::tuple<std::string, std::int64_t, std::int64_t>> taken;
   const auto add = [&](const StudyPoint& p) {
-    if (!taken.insert({name_of(p), p.ranks, p.global_batch}).second) return;
+    if (!taken.insert({way_of(p), p.ranks, p.global_batch}).second) return;
     f.times.push_back({.here = true,
-                       .name = name_of(p),
+                       .name = way_of(p),
                        .origin = p.origin,
                        .ranks = p.ranks,
                        .global_batch = p.global_batch,
@@ -59,7 +59,7 @@ bool add_ours(NumberedFigure& f, const Study& study) {
   };
   const ClaimPoints all = points_where(study, [&](const StudyPoint& p) {
     return shown_in(f, p.model, p.global_batch) && p.epoch_s > 0 &&
-           (f.global_batch != 0 || p.ranks == 1 || name_of(p) == way);
+           (f.global_batch != 0 || p.ranks == 1 || way_of(p) == way);
   });
   // A measured time wins over a predicted one of the same point.
   for (const bool measured : {true, false})
@@ -68,7 +68,7 @@ bool add_ours(NumberedFigure& f, const Study& study) {
   return !f.times.empty();
 }
 
-void add_seeds(NumberedFigure& f, SeedGpus& gpus) {
+void add_seed_times(NumberedFigure& f, SeedGpus& gpus) {
   std::set<std::int64_t> batches;
   const double none = std::nan("");
   for (const SeedFigure& s : seed_figures("stevens")) {
@@ -109,11 +109,11 @@ std::vector<NumberedFigure> numbered_figures(const Study& study) {
   std::vector<NumberedFigure> out;
   if (study.kind != "stevens") return out;
   SeedGpus gpus;
-  for (const Place& place : kPlaces) {
+  for (const FigurePlace& place : kPlaces) {
     NumberedFigure f{.number = place.number,
                      .model = place.model,
                      .global_batch = place.batch};
-    if (add_ours(f, study)) add_seeds(f, gpus);
+    if (add_our_times(f, study)) add_seed_times(f, gpus);
     out.push_back(std::move(f));
   }
   return out;
@@ -134,7 +134,7 @@ std::string figures_not_drawn(const std::vector<NumberedFigure>& figures) {
 
 std::string figures_with(const std::string& model, std::int64_t global_batch) {
   std::string bars, lines;
-  for (const Place& place : kPlaces)
+  for (const FigurePlace& place : kPlaces)
     if (place.model == model && place.batch == 0)
       lines = std::to_string(place.number);
     else if (place.model == model && place.batch == global_batch)

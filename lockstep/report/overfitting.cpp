@@ -36,7 +36,7 @@ struct Learning {
   std::int64_t classes = 0, examples = 0;  // of validation; 0: not known
 };
 
-void add(Learning& sum, const RunFacts& run) {
+void add_learning(Learning& sum, const RunFacts& run) {
   sum.train_accuracy += run.epochs.back().train_accuracy;
   sum.val_accuracy += run.epochs.back().val_accuracy;
   sum.classes = run.classes, sum.examples = run.validation_samples;
@@ -53,7 +53,7 @@ Learning learning_of(const Study& study, const StudyPoint& point) {
   for (const std::size_t i : point.runs) {
     const RunFacts& run = study.runs[i];
     if (ended(run))
-      add(out, run);
+      add_learning(out, run);
     else if (losses_of(run).size() > 0)
       ++out.not_ended;
   }
@@ -88,7 +88,7 @@ std::vector<Column> columns() {
           {.name = "note"}};
 }
 
-std::string note_of(const Learning& l, bool turned) {
+std::string learning_note(const Learning& l, bool turned) {
   std::string out = turned ? "" : "it did not turn";
   if (!above_chance(l.val_accuracy, l.classes, l.examples))
     out += fmt::format("{}no better than a guess", out.empty() ? "" : "; ");
@@ -113,7 +113,7 @@ Table overfitting_table(const Study& study) {
                last, l.train_accuracy, l.val_accuracy,
                l.train_accuracy - l.val_accuracy, lowest->first,
                l.examples > 0 ? cell(noise) : Cell(), lowest->second,
-               final_loss, note_of(l, lowest->first != last)});
+               final_loss, learning_note(l, lowest->first != last)});
   }
   return table;
 }

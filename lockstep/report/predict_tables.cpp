@@ -27,8 +27,8 @@ Cell known(bool is_known, double value) {
   return is_known ? Cell(value) : Cell();
 }
 
-std::vector<Cell> row_of(const Subject& subject, const Cluster& cluster,
-                         const GridPoint& point) {
+std::vector<Cell> point_row(const Subject& subject, const Cluster& cluster,
+                            const GridPoint& point) {
   const Prediction& p = point.prediction;
   const Question& q = p.question;
   return {subject.name,
@@ -76,7 +76,7 @@ Table prediction_rows(const Subject& subject, const Grid& grid,
         "largest_batch", "verdict",       "cause",     "flips"})
     table.columns.push_back({.name = name});
   for (const GridPoint& point : points)
-    table.add(row_of(subject, grid.clusters[point.cluster], point));
+    table.add(point_row(subject, grid.clusters[point.cluster], point));
   return table;
 }
 

@@ -22,8 +22,8 @@ std::string verdict(double ratio, double least, double most) {
   return ratio < least ? "slow" : ratio > most ? "fast" : "normal";
 }
 
-void add(Table& t, const std::string& figure, double value,
-         const std::string& preset, double expected, double least) {
+void add_figure(Table& t, const std::string& figure, double value,
+                const std::string& preset, double expected, double least) {
   if (value <= 0) return;
   const bool known = expected > 0;
   t.add({figure, value, preset.empty() ? Cell() : Cell(preset),
@@ -39,14 +39,14 @@ void add_device(Table& t, const DeviceSpec& d, const DeviceSpec* preset) {
   const std::string name = preset ? preset->name : "";
   const auto row = [&](const char* figure, double DeviceSpec::*field,
                        double least) {
-    add(t, figure, d.*field, name, p.*field, least);
+    add_figure(t, figure, d.*field, name, p.*field, least);
   };
   row("fp32_flops", &DeviceSpec::fp32_flops, kLeastFlops);
   row("tf32_flops", &DeviceSpec::tf32_flops, kLeastFlops);
   row("half_flops", &DeviceSpec::half_flops, kLeastFlops);
   row("memory_bytes_per_s", &DeviceSpec::memory_bytes_per_s, kLeastMemory);
   row("host_bytes_per_s", &DeviceSpec::host_bytes_per_s, kLeastHost);
-  add(t, "launch_s", d.kernel_floor_s, "", 0, 0);
+  add_figure(t, "launch_s", d.kernel_floor_s, "", 0, 0);
 }
 
 const LinkCurve* same_curve(const Link* link, const LinkCurve& curve) {
@@ -89,7 +89,7 @@ Table probe_table(const Hardware& measured, const DeviceSpec* device,
   for (const LinkCurve& c : measured.cluster.inside->curves)
     add_curve(t, c, link);
   if (const auto contention = measured.cluster.inside->contention)
-    add(t, "contention", *contention, "", 0, 0);
+    add_figure(t, "contention", *contention, "", 0, 0);
   return t;
 }
 

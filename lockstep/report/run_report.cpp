@@ -18,24 +18,24 @@
 namespace lockstep {
 namespace {
 
-struct Piece {
+struct SummaryPiece {
   const char* name;   // in the table
   const char* field;  // in the record's summary
   char letter;        // in the bar
 };
 
-constexpr std::array kPieces = {
-    Piece{"data", "median_data_s", 'd'},
-    Piece{"copy", "median_copy_s", 'c'},
-    Piece{"forward", "median_forward_s", 'f'},
-    Piece{"backward", "median_backward_s", 'b'},
-    Piece{"exposed communication", "median_exposed_comm_s", 'x'},
-    Piece{"update", "median_optim_s", 'u'},
-    Piece{"wait for others", "median_wait_s", 'w'},
+constexpr std::array kSummaryPieces = {
+    SummaryPiece{"data", "median_data_s", 'd'},
+    SummaryPiece{"copy", "median_copy_s", 'c'},
+    SummaryPiece{"forward", "median_forward_s", 'f'},
+    SummaryPiece{"backward", "median_backward_s", 'b'},
+    SummaryPiece{"exposed communication", "median_exposed_comm_s", 'x'},
+    SummaryPiece{"update", "median_optim_s", 'u'},
+    SummaryPiece{"wait for others", "median_wait_s", 'w'},
 };
 
-Cell cell(const Json& object, const char* field) {
-  return lockstep::cell(number_in(object, field));
+Cell record_cell(const Json& object, const char* field) {
+  return cell(number_in(object, field));
 }
 
 const Json& setting(const RunRecord& record, const char* section,
@@ -66,7 +66,7 @@ std::string bar(const RunView& run) {
   constexpr double kWidth = 60;
   const double step = number_in(run.record.summary, "median_step_s");
   std::string out = "[", key;
-  for (const Piece& p : kPieces) {
+  for (const SummaryPiece& p : kSummaryPieces) {
     const double share = number_in(run.record.summary, p.field) / step;
     if (!(share > 0.005)) continue;
     out += std::string(static_cast<std::size_t>(std::lround(share * kWidth)),
@@ -77,13 +77,13 @@ std::string bar(const RunView& run) {
 }
 
 // The largest piece of the step, and what it means.
-std::string conclusion(const RunView& run) {
+std::string conclusion_words(const RunView& run) {
   const Json& s = run.record.summary;
   const double step = number_in(s, "median_step_s");
   if (!run.not_timed.empty()) return "This run " + run.not_timed + ".\n";
   if (!std::isfinite(step)) return "No step was timed.\n";
-  const Piece* largest =
-      &*std::ranges::max_element(kPieces, {}, [&](const Piece& p) {
+  const SummaryPiece* largest = &*std::ranges::max_element(
+      kSummaryPieces, {}, [&](const SummaryPiece& p) {
         const double value = number_in(s, p.field);
         return std::isfinite(value) ? value : -1.0;
       });
@@ -103,7 +103,7 @@ double bytes_a_step(const RunView& run) {
 }
 
 // What sending costs a step. Empty for a run that sends nothing.
-std::string communication(const RunView& run) {
+std::string communication_words(const RunView& run) {
   const Json& s = run.record.summary;
   const double step = number_in(s, "median_step_s");
   const double comm = number_in(s, "median_comm_s");
@@ -158,7 +158,7 @@ std::string epoch_end(const RunView& run) {
   return out + ".\n";
 }
 
-void forget_times(RunView& run, const std::string& why) {
+void forget_run_times(RunView& run, const std::string& why) {
   run.not_timed = why;
   for (EpochSample& epoch : run.epochs)
     epoch.seconds = epoch.seconds_with_loading = std::nan("");
@@ -188,8 +188,8 @@ RunView read_run(const std::filesystem::path& path) {
   const NotTimed* not_timed = untimed.find(path);
   const bool emulated = view.record.backend == "emulated";
   if (not_timed != nullptr && (not_timed->shared || !emulated))
-    forget_times(view,
-                 not_timed->shared ? not_timed->why : "is " + not_timed->why);
+    forget_run_times(
+        view, not_timed->shared ? not_timed->why : "is " + not_timed->why);
   return view;
 }
 
@@ -204,8 +204,8 @@ Table step_table(const RunView& run) {
                   {.name = "share", .unit = "(%)", .show = scaled(100, 1)}}};
   const Json& s = run.record.summary;
   const double step = number_in(s, "median_step_s");
-  for (const Piece& p : kPieces)
-    table.add({std::string(p.name), cell(s, p.field),
+  for (const SummaryPiece& p : kSummaryPieces)
+    table.add({std::string(p.name), record_cell(s, p.field),
                cell(number_in(s, p.field) / step)});
   table.add({std::string("step"), cell(step), 1.0});
   return table;
@@ -254,8 +254,8 @@ std::string to_text(const RunView& run) {
   out += "\n" + to_text(epochs);
   if (run.record.summary.contains("median_step_s"))
     out += "\n" + to_text(step_table(run)) + bar(run);
-  return out + "\n" + conclusion(run) + communication(run) + hook(run) +
-         slow_down(run) + epoch_end(run) + advice_line(run.record);
+  return out + "\n" + conclusion_words(run) + communication_words(run) +
+         hook(run) + slow_down(run) + epoch_end(run) + advice_line(run.record);
 }
 
 }  // namespace lockstep

@@ -13,11 +13,13 @@ namespace {
 
 constexpr double kSide = 520, kMargin = 60, kMost = 1.1;
 
-double place(double efficiency) {
+double along_side(double efficiency) {
   return std::clamp(efficiency, 0.0, kMost) / kMost * kSide;
 }
-double x_of(double efficiency) { return kMargin + place(efficiency); }
-double y_of(double efficiency) { return kMargin + kSide - place(efficiency); }
+double x_of(double efficiency) { return kMargin + along_side(efficiency); }
+double y_of(double efficiency) {
+  return kMargin + kSide - along_side(efficiency);
+}
 
 std::string axes() {
   std::string out;

@@ -16,7 +16,7 @@ extern const std::string_view seed_stevens_epoch_seconds, seed_hpml_tables;
 
 namespace {
 
-std::int64_t whole(const std::string& cell) {
+std::int64_t whole_number(const std::string& cell) {
   return parse_number<std::int64_t>(cell).value_or(0);
 }
 
@@ -29,7 +29,8 @@ std::vector<SeedFigure> stevens_figures() {
                  .model = row.cells[0] == "conv" ? "conv1d" : row.cells[0],
                  .quantity = "epoch",
                  .unit = "s"};
-    f.ranks = whole(row.cells[1]), f.global_batch = whole(row.cells[2]);
+    f.ranks = whole_number(row.cells[1]),
+    f.global_batch = whole_number(row.cells[2]);
     f.figure = figures_with(f.model, f.global_batch);
     f.value = parse_number<double>(row.cells[3]).value_or(0);
     out.push_back(std::move(f));
@@ -46,7 +47,8 @@ std::vector<SeedFigure> hpml_figures() {
                  .model = "resnet18",
                  .quantity = row.cells[1],
                  .unit = row.cells[5]};
-    f.ranks = whole(row.cells[2]), f.per_rank = whole(row.cells[3]);
+    f.ranks = whole_number(row.cells[2]),
+    f.per_rank = whole_number(row.cells[3]);
     f.global_batch = f.ranks * f.per_rank;
     f.value = parse_number<double>(row.cells[4]).value_or(0);
     out.push_back(std::move(f));

@@ -51,33 +51,30 @@ double memory_there(const Study& study, const StudyPoint& point) {
                             : study.runs[point.runs[0]].memory_bytes;
 }
 
-Column share(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(%)", .show = scaled(100, 1)};
-}
-
 }  // namespace
 
 Table shares_table(const Study& study) {
-  Table table{.verb = "report",
-              .columns = study_columns({{.name = "per_rank", .title = "a rank"},
-                                        share("compute_share", "compute"),
-                                        share("exposed_comm_share", "exposed"),
-                                        share("hidden_comm_share", "hidden"),
-                                        share("input_share", "input"),
-                                        share("wait_share", "wait"),
-                                        share("imbalance", "straggler"),
-                                        {.name = "bus_bytes_per_s",
-                                         .title = "bus",
-                                         .show = with(format_rate)},
-                                        share("link_share", "of peak"),
-                                        {.name = "link_peak_bytes_per_s",
-                                         .title = "peak",
-                                         .show = with(format_rate)},
-                                        {.name = "peak_from"},
-                                        {.name = "peak_memory_bytes",
-                                         .title = "memory",
-                                         .show = with(format_bytes)},
-                                        share("memory_share", "of memory")})};
+  Table table{
+      .verb = "report",
+      .columns = study_columns({{.name = "per_rank", .title = "a rank"},
+                                percent_column("compute_share", "compute"),
+                                percent_column("exposed_comm_share", "exposed"),
+                                percent_column("hidden_comm_share", "hidden"),
+                                percent_column("input_share", "input"),
+                                percent_column("wait_share", "wait"),
+                                percent_column("imbalance", "straggler"),
+                                {.name = "bus_bytes_per_s",
+                                 .title = "bus",
+                                 .show = with(format_rate)},
+                                percent_column("link_share", "of peak"),
+                                {.name = "link_peak_bytes_per_s",
+                                 .title = "peak",
+                                 .show = with(format_rate)},
+                                {.name = "peak_from"},
+                                {.name = "peak_memory_bytes",
+                                 .title = "memory",
+                                 .show = with(format_bytes)},
+                                percent_column("memory_share", "of memory")})};
   for (const StudyPoint& p : study.points) {
     if (!p.drawn() || p.runs.empty()) continue;
     const StepPieces& s = p.pieces;

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kWide = 640, kHigh = 440, kMargin = 60;
+constexpr double kWide = 640, kHigh = 440, kPlotMargin = 60;
 constexpr std::array<const char*, kMostCurves> kInk = {
     "#1b9e77", "#d95f02", "#7570b3", "#e7298a",
     "#66a61e", "#e6ab02", "#a6761d", "#666666"};
@@ -20,12 +20,12 @@ struct Axes {
   double most_ranks = 1;
   double doublings() const { return std::max(1.0, std::log2(most_ranks)); }
   double x(double ranks) const {
-    return kMargin + kWide * std::log2(ranks) / doublings();
+    return kPlotMargin + kWide * std::log2(ranks) / doublings();
   }
   double y(double speedup) const {
     const double up =
         (std::log2(std::max(speedup, 0.25)) + 2) / (doublings() + 2);
-    return kMargin + kHigh * (1 - std::min(up, 1.0));
+    return kPlotMargin + kHigh * (1 - std::min(up, 1.0));
   }
 };
 
@@ -38,13 +38,14 @@ std::string grid_lines(const Axes& axes) {
         "<line x1='{:.0f}' x2='{:.0f}' y1='{:.1f}' y2='{:.1f}' "
         "stroke='#ddd'/><text x='{:.0f}' y='{:.1f}' "
         "text-anchor='end'>{:g}</text>\n",
-        kMargin, kMargin + kWide, axes.y(value), axes.y(value), kMargin - 6,
-        axes.y(value) + 4, value);
+        kPlotMargin, kPlotMargin + kWide, axes.y(value), axes.y(value),
+        kPlotMargin - 6, axes.y(value) + 4, value);
     if (d < 0) continue;
     out += fmt::format(
         "<line x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}' stroke='#ddd'/>"
         "<text x='{0:.1f}' y='{3}' text-anchor='middle'>{4:g}</text>\n",
-        axes.x(value), kMargin, kMargin + kHigh, kMargin + kHigh + 18, value);
+        axes.x(value), kPlotMargin, kPlotMargin + kHigh,
+        kPlotMargin + kHigh + 18, value);
   }
   return out;
 }
@@ -64,7 +65,7 @@ std::vector<Curve> curves_of(const std::vector<GridPoint>& points) {
   return out;
 }
 
-std::string name_of(const Grid& grid, const GridPoint& p) {
+std::string curve_name(const Grid& grid, const GridPoint& p) {
   const Cluster& c = grid.clusters[p.cluster];
   const std::string link = c.inside    ? c.inside->name
                            : c.between ? c.between->name
@@ -103,7 +104,7 @@ std::string speedup_svg(const Subject& subject, const Grid& grid,
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' "
       "width='{0}' height='{1}' font-family='sans-serif' font-size='13'>\n"
       "<rect width='{0}' height='{1}' fill='white'/>\n{2}",
-      kWide + 2 * kMargin, kHigh + 2 * kMargin, grid_lines(axes));
+      kWide + 2 * kPlotMargin, kHigh + 2 * kPlotMargin, grid_lines(axes));
   out += fmt::format(
       "<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='#333' "
       "stroke-dasharray='4 4'/>\n",
@@ -112,8 +113,9 @@ std::string speedup_svg(const Subject& subject, const Grid& grid,
   for (std::size_t i = 0; i < shown; ++i)
     out += draw(axes, curves[i], kInk[i]) +
            fmt::format("<text x='{}' y='{}' fill='{}'>{}</text>\n",
-                       kMargin + 12, kMargin + 18 * static_cast<double>(i + 1),
-                       kInk[i], name_of(grid, *curves[i].back()));
+                       kPlotMargin + 12,
+                       kPlotMargin + 18 * static_cast<double>(i + 1), kInk[i],
+                       curve_name(grid, *curves[i].back()));
   const std::string more =
       shown < curves.size()
           ? fmt::format("; {} curves not shown", curves.size() - shown)
@@ -123,8 +125,8 @@ std::string speedup_svg(const Subject& subject, const Grid& grid,
                    "font-size='15'>{1}: predicted speed-up, 90 % bands{2}"
                    "</text>\n<text x='{0}' y='{3}' "
                    "text-anchor='middle'>ranks</text>\n</svg>\n",
-                   kMargin + kWide / 2, subject.name, more,
-                   kHigh + 2 * kMargin - 10);
+                   kPlotMargin + kWide / 2, subject.name, more,
+                   kHigh + 2 * kPlotMargin - 10);
 }
 
 }  // namespace lockstep

@@ -65,7 +65,7 @@ std::size_t choice_of(const Study& study, const Points& points) {
   return *best;
 }
 
-std::string sentence(const Study& study, const StudyPoint& p) {
+std::string point_sentence(const Study& study, const StudyPoint& p) {
   std::set<std::int64_t> ranks, batches;
   for (const StudyPoint& other : study.points)
     if (other.model == p.model && counts(other))
@@ -241,9 +241,10 @@ std::vector<StudyAnswer> answers_of(const Study& study,
     if (from.points.empty()) continue;
     const std::size_t choice = choice_of(study, from.points);
     const StudyPoint& p = study.points[choice];
-    out.push_back(
-        {model, choice, sentence(study, p), how_sure(study, p, from.points),
-         why(study, scaling, choice, from), what_would_change(study, p)});
+    out.push_back({model, choice, point_sentence(study, p),
+                   how_sure(study, p, from.points),
+                   why(study, scaling, choice, from),
+                   what_would_change(study, p)});
   }
   return out;
 }

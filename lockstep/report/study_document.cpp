@@ -20,8 +20,6 @@
 namespace lockstep {
 namespace {
 
-Json rows_of(const Table& table) { return to_json(table)["rows"]; }
-
 Json answers_json(const std::vector<StudyAnswer>& answers) {
   Json out = Json::array();
   for (const StudyAnswer& a : answers)
@@ -92,7 +90,7 @@ void add_curves(Json& out, const Study& study) {
   for (const RunFacts& run : study.runs)
     if (run.epochs.size() > 1) with.push_back(&run);
   Json curves = Json::array();
-  const std::size_t n = std::min(with.size(), kMostCurves);
+  const std::size_t n = std::min(with.size(), kMostRunCurves);
   for (std::size_t i = 0; i < n; ++i)
     curves.push_back(curve_of(*with[i * with.size() / n]));
   out["curves"] = std::move(curves);
@@ -123,32 +121,32 @@ Json study_document(const Study& study, const StudyFindings& findings,
   if (answers.empty()) out["untimed_answer"] = untimed_answer(study);
   out["notes"] = study.notes;
   out["machines"] = study.machines;
-  out["points"] = rows_of(points_table(study));
+  out["points"] = rows_json(points_table(study));
   out["scaling"] = series_json(study, findings);
-  out["speedups"] = rows_of(scaling_table(study, findings));
-  out["shares"] = rows_of(shares_table(study));
-  out["payloads"] = rows_of(payload_table(study));
-  out["laws"] = rows_of(laws_table(findings));
-  out["saturation"] = rows_of(saturation_table(findings));
-  out["overfitting"] = rows_of(overfitting_table(study));
+  out["speedups"] = rows_json(scaling_table(study, findings));
+  out["shares"] = rows_json(shares_table(study));
+  out["payloads"] = rows_json(payload_table(study));
+  out["laws"] = rows_json(laws_table(findings));
+  out["saturation"] = rows_json(saturation_table(findings));
+  out["overfitting"] = rows_json(overfitting_table(study));
   const std::vector<SizeCell> sizes = size_map_of(study);
-  out["sizes"] = rows_of(size_table(sizes));
+  out["sizes"] = rows_json(size_table(sizes));
   out["boundaries"] = to_json(boundaries_of(sizes));
   out["batch"] = to_json(findings.batch);
-  out["claims"] = rows_of(claims_table(claims_of(study)));
-  out["seed"] = rows_of(seed_table(study));
+  out["claims"] = rows_json(claims_table(claims_of(study)));
+  out["seed"] = rows_json(seed_table(study));
   out["seed_faults"] = Json::array();
   for (const std::string& fault : seed_faults(study.kind))
     out["seed_faults"].push_back({{"fault", fault}});
   const LayerFindings layers = layer_findings_of(study);
   out["layer_times"] = to_json(layers);
-  out["layers"] = rows_of(layers_table(layers));
+  out["layers"] = rows_json(layers_table(layers));
   out["layer_sentences"] = layer_sentences(layers);
-  out["batch_reasons"] = rows_of(reasons_table(batch_reasons_of(study)));
+  out["batch_reasons"] = rows_json(reasons_table(batch_reasons_of(study)));
   const std::vector<EpochLine> lines = epoch_lines_of(study);
   out["epoch_lines"] = to_json(lines);
-  out["byte_lines"] = rows_of(byte_lines_table(lines));
-  out["batch_lines"] = rows_of(batch_lines_table(lines));
+  out["byte_lines"] = rows_json(byte_lines_table(lines));
+  out["batch_lines"] = rows_json(batch_lines_table(lines));
   const std::vector<NumberedFigure> numbered = numbered_figures(study);
   out["numbered_figures"] = to_json(numbered);
   out["figures_not_drawn"] = figures_not_drawn(numbered);

@@ -13,7 +13,7 @@ namespace lockstep {
 
 // Accuracy and loss curves are drawn for so many runs at most; the document
 // says how many it left out.
-constexpr std::size_t kMostCurves = 48;
+constexpr std::size_t kMostRunCurves = 48;
 
 // {schema, verb, rows, answers, points, scaling, laws, saturation, sizes,
 // curves, waterfall, machines, notes, commands, …}

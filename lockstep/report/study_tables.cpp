@@ -16,12 +16,6 @@ namespace {
 Column ms(const char* name, const char* title) {
   return {.name = name, .title = title, .unit = "(ms)", .show = scaled(1e3, 3)};
 }
-Column seconds(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(s)", .show = scaled(1, 3)};
-}
-Column percent(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(%)", .show = scaled(100, 2)};
-}
 Column plain(const char* name, const char* title, int decimals) {
   return {.name = name, .title = title, .show = scaled(1, decimals)};
 }
@@ -40,10 +34,10 @@ std::vector<Column> run_columns() {
           {.name = "epochs"},
           ms("median_step_s", "step"),
           plain("samples_per_s", "samples/s", 0),
-          seconds("median_epoch_s", "epoch"),
-          seconds("median_epoch_with_loading_s", "with loading"),
-          percent("final_train_accuracy", "train acc."),
-          percent("final_val_accuracy", "val. acc.")};
+          seconds_column("median_epoch_s", "epoch", 3),
+          seconds_column("median_epoch_with_loading_s", "with loading", 3),
+          percent_column("final_train_accuracy", "train acc.", 2),
+          percent_column("final_val_accuracy", "val. acc.", 2)};
 }
 
 // Beyond what the text table has room for.
@@ -192,9 +186,9 @@ Table points_table(const Study& study) {
                           ms("step_s", "step"),
                           ms("step_lo95_s", "from"),
                           ms("step_hi95_s", "to"),
-                          seconds("epoch_s", "epoch"),
-                          seconds("epoch_lo_s", "from"),
-                          seconds("epoch_hi_s", "to"),
+                          seconds_column("epoch_s", "epoch", 3),
+                          seconds_column("epoch_lo_s", "from", 3),
+                          seconds_column("epoch_hi_s", "to", 3),
                           plain("samples_per_s", "samples/s", 0)}};
   for (const char* piece : {"data_s", "copy_s", "forward_s", "backward_s",
                             "comm_s", "exposed_comm_s", "optim_s", "wait_s"})
@@ -203,7 +197,7 @@ Table points_table(const Study& study) {
        {plain("imbalance", "", 3), bytes("bus_bytes_per_s", "bus a second"),
         bytes("peak_bus_bytes_per_s", "best"),
         bytes("peak_memory_bytes", "memory"), bytes("bytes_a_step", "sent"),
-        percent("best_val_accuracy", "best val. acc."),
+        percent_column("best_val_accuracy", "best val. acc.", 2),
         Column{.name = "batch_changes", .title = "batch changes"},
         Column{.name = "why"}})
     table.columns.push_back(std::move(column));
@@ -250,7 +244,7 @@ Table scaling_table(const Study& study, const StudyFindings& findings) {
                           plain("speedup", "speed-up", 2),
                           plain("speedup_lo95", "from", 2),
                           plain("speedup_hi95", "to", 2),
-                          percent("efficiency", ""),
+                          percent_column("efficiency", "", 2),
                           {.name = "verdict"},
                           ms("exposed_comm_s", "exposed"),
                           ms("comm_by_subtraction_s", "by subtraction")}};
@@ -277,13 +271,13 @@ Table laws_table(const StudyFindings& findings) {
                           {.name = "arm"},
                           {.name = "batch"},
                           {.name = "law"},
-                          percent("serial", "serial share"),
-                          percent("serial_lo95", "from"),
-                          percent("serial_hi95", "to"),
+                          percent_column("serial", "serial share", 2),
+                          percent_column("serial_lo95", "from", 2),
+                          percent_column("serial_hi95", "to", 2),
                           plain("coherence", "", 5),
                           plain("coherence_lo95", "from", 5),
                           plain("coherence_hi95", "to", 5),
-                          percent("rms", "misses by"),
+                          percent_column("rms", "misses by", 2),
                           plain("peak_ranks", "best at ranks", 1),
                           {.name = "warnings"}}};
   for (std::size_t i = 0; i < findings.scaling.size(); ++i)
@@ -312,8 +306,8 @@ Table saturation_table(const StudyFindings& findings) {
                                         plain("per_rank_lo95", "from", 1),
                                         plain("per_rank_hi95", "to", 1),
                                         plain("slope", "", 2),
-                                        seconds("floor_s", "floor"),
-                                        percent("rms", "misses by"),
+                                        seconds_column("floor_s", "floor", 3),
+                                        percent_column("rms", "misses by", 2),
                                         {.name = "note"}})};
   for (const SaturationRow& row : findings.saturation)
     table.add({row.model, row.strategy, row.arm, std::string(word(row.origin)),

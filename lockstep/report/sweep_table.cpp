@@ -12,7 +12,7 @@ namespace {
 // To start a process, open its data and write its folder.
 constexpr double kStart_s = 1.5;
 
-Cell cell(const Json& value) {
+Cell json_cell(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -20,8 +20,8 @@ Cell cell(const Json& value) {
   return std::monostate{};
 }
 
-Cell at(const Json& object, const char* name) {
-  return object.is_object() && object.contains(name) ? cell(object[name])
+Cell field_cell(const Json& object, const char* name) {
+  return object.is_object() && object.contains(name) ? json_cell(object[name])
                                                      : Cell{};
 }
 
@@ -34,8 +34,8 @@ std::vector<Column> point_columns() {
 }
 
 std::vector<Cell> point_cells(const std::string& id, const Json& axes) {
-  return {id, at(axes, "model"), at(axes, "strategy"), at(axes, "ranks"),
-          at(axes, "global_batch")};
+  return {id, field_cell(axes, "model"), field_cell(axes, "strategy"),
+          field_cell(axes, "ranks"), field_cell(axes, "global_batch")};
 }
 
 // What is known of a point in one word.
@@ -57,16 +57,19 @@ struct PointTimes {
   Cell step_s, half_width, epoch_s;
 };
 
-PointTimes times_of(const PointState& p) {
+PointTimes point_times(const PointState& p) {
   if (!p.settled.is_null())
-    return {at(p.settled, "median_step_s"), at(p.settled, "half_width"),
-            at(p.settled, "epoch_s")};
+    return {field_cell(p.settled, "median_step_s"),
+            field_cell(p.settled, "half_width"),
+            field_cell(p.settled, "epoch_s")};
   if (!p.predicted.is_null())
-    return {at(p.predicted, "step_s"), {}, at(p.predicted, "epoch_s")};
+    return {field_cell(p.predicted, "step_s"),
+            {},
+            field_cell(p.predicted, "epoch_s")};
   if (p.runs.empty() || !p.runs.back().timed) return {};
-  return {at(p.runs.back().result, "median_step_s"),
+  return {field_cell(p.runs.back().result, "median_step_s"),
           {},
-          at(p.runs.back().result, "epoch_s")};
+          field_cell(p.runs.back().result, "epoch_s")};
 }
 
 }  // namespace
@@ -149,12 +152,12 @@ Table sweep_table(const StudyState& study) {
     table.columns.push_back(std::move(column));
   for (const PointState& p : study.points) {
     std::vector<Cell> row = point_cells(p.id, p.axes);
-    const PointTimes t = times_of(p);
+    const PointTimes t = point_times(p);
     const Json last = p.runs.empty() ? Json() : p.runs.back().result;
-    for (Cell c : std::vector<Cell>{status_of(p), std::ssize(p.runs), t.step_s,
-                                    t.half_width, t.epoch_s,
-                                    at(last, "final_val_accuracy"),
-                                    at(last, "peak_memory_bytes"), note_of(p)})
+    for (Cell c : std::vector<Cell>{
+             status_of(p), std::ssize(p.runs), t.step_s, t.half_width,
+             t.epoch_s, field_cell(last, "final_val_accuracy"),
+             field_cell(last, "peak_memory_bytes"), note_of(p)})
       row.push_back(std::move(c));
     table.add(std::move(row));
   }

@@ -14,8 +14,6 @@
 namespace lockstep {
 namespace {
 
-using Rows = std::vector<HeldBack>;
-
 Json json_of(const TableScore& s, bool with_interval) {
   Json out = {{"rows", s.rows},
               {"mean_error", s.mean_error},
@@ -27,16 +25,16 @@ Json json_of(const TableScore& s, bool with_interval) {
   return out;
 }
 
-TableScore perfect(const Rows& rows) {
+TableScore perfect(const HeldRows& rows) {
   return score(rows, [](const HeldBack&) { return 1.0; });
 }
-TableScore class_median(const Rows& rows) {
+TableScore class_median(const HeldRows& rows) {
   return score(rows, [](const HeldBack& r) { return r.class_median; });
 }
 
-std::map<std::string, Rows> split_by(const Rows& rows,
-                                     std::string (*key)(const HeldBack&)) {
-  std::map<std::string, Rows> out;
+std::map<std::string, HeldRows> split_by(const HeldRows& rows,
+                                         std::string (*key)(const HeldBack&)) {
+  std::map<std::string, HeldRows> out;
   for (const HeldBack& r : rows) out[key(r)].push_back(r);
   return out;
 }
@@ -45,7 +43,7 @@ std::string gpus_of(const HeldBack& r) {
   return fmt::format("{:4}", r.row.gpus);
 }
 
-Json part_json(const Rows& rows, std::string (*key)(const HeldBack&)) {
+Json part_json(const HeldRows& rows, std::string (*key)(const HeldBack&)) {
   Json out = Json::object();
   for (const auto& [name, part] : split_by(rows, key))
     out[name] = json_of(score(part), true);

@@ -13,10 +13,12 @@
 
 namespace lockstep {
 
+using HeldRows = std::vector<HeldBack>;
+
 // One way of holding rows back.
 struct TableValidation {
   Together together = Together::source;
-  std::vector<HeldBack> rows;
+  HeldRows rows;
 };
 
 // Epochs of calibrated systems (epoch_validation.cpp).
@@ -29,8 +31,8 @@ std::string epochs_section(const EpochValidation& validation);  // Markdown
 
 // Which rows carry the error, and what a second source makes of the same rows
 // (error_breakdown.cpp).
-Json errors_json(const std::vector<HeldBack>& rows);
-std::string errors_section(const std::vector<HeldBack>& rows);  // Markdown
+Json errors_json(const HeldRows& rows);
+std::string errors_section(const HeldRows& rows);  // Markdown
 
 // Writes validation.json, validation.csv, epochs.csv, README.md and
 // predicted_*.svg into `folder`, which is made. `command` made them.
@@ -40,7 +42,6 @@ void write_validation(const std::filesystem::path& folder,
                       const EpochValidation& epochs);
 
 // Predicted against measured efficiency, a dot a row.
-std::string scatter_svg(const std::vector<HeldBack>& rows,
-                        const std::string& title);
+std::string scatter_svg(const HeldRows& rows, const std::string& title);
 
 }  // namespace lockstep

@@ -96,8 +96,8 @@ constexpr std::array kEpochTags = {
     EpochTag{"epoch/seconds_with_loading", &EpochSample::seconds_with_loading},
 };
 
-void add(std::vector<Scalar>& out, const char* tag, std::int64_t step,
-         double unix_s, double value) {
+void add_scalar(std::vector<Scalar>& out, const char* tag, std::int64_t step,
+                double unix_s, double value) {
   if (std::isfinite(value))
     out.push_back({tag, step, unix_s, static_cast<float>(value)});
 }
@@ -142,16 +142,17 @@ std::vector<Scalar> scalars_of(const RunView& run) {
   for (const StepSample& s : run.steps) {
     if (s.rank != 0) continue;
     const double at = began + (std::isfinite(s.begin_s) ? s.begin_s : 0);
-    for (const StepTag& t : kStepTags) add(out, t.tag, s.step, at, s.*t.field);
+    for (const StepTag& t : kStepTags)
+      add_scalar(out, t.tag, s.step, at, s.*t.field);
   }
   double elapsed = 0;
   for (const EpochSample& e : run.epochs) {
     elapsed +=
         std::isfinite(e.seconds_with_loading) ? e.seconds_with_loading : 0;
     for (const EpochTag& t : kEpochTags)
-      add(out, t.tag, e.epoch, began + elapsed, e.*t.field);
-    add(out, "epoch/peak_memory_bytes", e.epoch, began + elapsed,
-        static_cast<double>(e.peak_memory_bytes));
+      add_scalar(out, t.tag, e.epoch, began + elapsed, e.*t.field);
+    add_scalar(out, "epoch/peak_memory_bytes", e.epoch, began + elapsed,
+               static_cast<double>(e.peak_memory_bytes));
   }
   return out;
 }

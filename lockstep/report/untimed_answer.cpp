@@ -34,7 +34,7 @@ std::map<std::pair<std::string, std::int64_t>, Learnt> best_of(
   return out;
 }
 
-std::string said(const Learnt& l) {
+std::string learnt_words(const Learnt& l) {
   return fmt::format("{} {} x {}{}, {} ({} run{})", l.point->model,
                      l.point->ranks, l.point->per_rank,
                      l.point->arm.empty() ? "" : " " + l.point->arm,
@@ -59,7 +59,7 @@ std::string untimed_answer(const Study& study) {
       "validation at the end";
   const char* before = ": ";
   for (const auto& [place, learnt] : best)
-    out += std::exchange(before, "; ") + said(learnt);
+    out += std::exchange(before, "; ") + learnt_words(learnt);
   return out + ".";
 }
 

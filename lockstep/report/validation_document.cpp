@@ -9,6 +9,7 @@
 #include "lockstep/core/json_fields.h"
 #include "lockstep/core/text.h"
 #include "lockstep/core/version.h"
+#include "lockstep/report/cells.h"
 
 namespace lockstep {
 namespace {
@@ -23,20 +24,16 @@ const Json& part(const Json& object, const char* field) {
   return object[field];
 }
 
-Column percent(const char* name, const char* title) {
-  return {.name = name, .title = title, .unit = "(%)", .show = scaled(100, 1)};
-}
-
 Table score_table(const Json& held_back_by) {
   Table out{.verb = "validation",
             .columns = {{.name = "held_back_by", .title = "held back by"},
                         {.name = "predictor"},
                         {.name = "rows"},
-                        percent("mean_error", "mean error"),
-                        percent("p95_error", "p95"),
-                        percent("bias", "bias"),
-                        percent("right_verdicts", "verdicts right"),
-                        percent("coverage", "inside 90 % interval")}};
+                        percent_column("mean_error", "mean error"),
+                        percent_column("p95_error", "p95"),
+                        percent_column("bias", "bias"),
+                        percent_column("right_verdicts", "verdicts right"),
+                        percent_column("coverage", "inside 90 % interval")}};
   for (const auto& [way, scores] : held_back_by.items())
     for (const auto& [name, field] :
          {std::pair{"lockstep predict --table", "lockstep"},
@@ -102,7 +99,7 @@ Json compared(const fs::path& file, const char* measured,
   return out;
 }
 
-Json answer_of(const Json& scores) {
+Json validation_answer(const Json& scores) {
   const Json& ours = part(scores, "lockstep");
   const Json& median = part(scores, "class_median");
   const auto in_percent = [](const Json& s, const char* field) {
@@ -151,7 +148,7 @@ StoredValidation read_validation(const fs::path& folder) {
          {"made_utc", utc_now()},
          {"version", version_text()},
          {"rows_title", "Row by row, its whole source held back"}};
-  const Json answer = answer_of(part(ways, "source"));
+  const Json answer = validation_answer(part(ways, "source"));
   out.words = answer["sentence"].get<std::string>() + "\n";
   doc["answers"] = Json::array({answer});
   doc["notes"] = Json::array(

@@ -11,19 +11,19 @@
 namespace lockstep {
 namespace {
 
-struct Piece {
+struct StepPiece {
   const char* name;
   double StepSample::*field;
 };
 // In the order a step does them.
-constexpr std::array kPieces = {
-    Piece{"data", &StepSample::data_s},
-    Piece{"copy", &StepSample::copy_s},
-    Piece{"forward", &StepSample::forward_s},
-    Piece{"backward", &StepSample::backward_s},
-    Piece{"exposed communication", &StepSample::exposed_comm_s},
-    Piece{"wait for others", &StepSample::wait_s},
-    Piece{"update", &StepSample::optim_s},
+constexpr std::array kStepPieces = {
+    StepPiece{"data", &StepSample::data_s},
+    StepPiece{"copy", &StepSample::copy_s},
+    StepPiece{"forward", &StepSample::forward_s},
+    StepPiece{"backward", &StepSample::backward_s},
+    StepPiece{"exposed communication", &StepSample::exposed_comm_s},
+    StepPiece{"wait for others", &StepSample::wait_s},
+    StepPiece{"update", &StepSample::optim_s},
 };
 
 bool has_messages(const RunFacts& run) {
@@ -54,7 +54,7 @@ const StepSample* typical(const std::vector<StepSample>& steps, double median) {
 Json pieces_of(const StepSample& step) {
   Json out = Json::array();
   double at = 0;
-  for (const Piece& p : kPieces) {
+  for (const StepPiece& p : kStepPieces) {
     const double took = step.*p.field;
     if (!(took > 0)) continue;
     out.push_back({{"name", p.name}, {"begin_s", at}, {"end_s", at + took}});

@@ -22,7 +22,7 @@ bool has_dp(const RunConfig& config) {
 }
 
 // Nothing in it but what a killed process left half written.
-bool is_free(const fs::path& path) {
+bool free_for_run(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().extension() != ".part") return false;
   return true;
@@ -82,7 +82,7 @@ RunFolder RunFolder::create(const fs::path& path, const RunConfig& config,
                 fmt::format("cannot be made: {}",
                             bad ? bad.message() : "a file is in the way"),
                 "choose another folder with --out");
-  if (!is_free(path))
+  if (!free_for_run(path))
     throw Error(Fault::store, path.string(), "is not empty",
                 "choose a new folder, or go on with `lockstep train --resume " +
                     path.string() + "`");

@@ -65,7 +65,7 @@ void cut_half_line(const fs::path& ledger) {
     fail(ledger, fmt::format("cannot be mended: {}", std::strerror(errno)));
 }
 
-bool is_free(const fs::path& path) {
+bool free_for_study(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().filename() != "lock") return false;
   return true;
@@ -110,7 +110,7 @@ StudyFolder StudyFolder::create(const fs::path& path,
                      bad ? bad.message() : "a file is in the way"),
          "choose another folder with --out");
   StudyFolder folder(path);
-  if (!is_free(path))
+  if (!free_for_study(path))
     fail(path, "is not empty",
          "choose a new folder, or go on with `lockstep sweep --resume " +
              path.string() + "`");

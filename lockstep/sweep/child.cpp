@@ -43,7 +43,7 @@ constexpr std::size_t kMostWords = 600;
   ::_exit(kNoProgram);
 }
 
-pid_t start(const ChildOrder& order) {
+pid_t start_child(const ChildOrder& order) {
   std::vector<std::string> words = order.command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -91,7 +91,9 @@ std::string last_words(const std::filesystem::path& log) {
 }  // namespace
 
 Child::Child(ChildOrder order)
-    : order_(std::move(order)), begin_s_(now_s()), process_(start(order_)) {}
+    : order_(std::move(order)),
+      begin_s_(now_s()),
+      process_(start_child(order_)) {}
 
 Child::~Child() {
   if (process_ == 0) return;

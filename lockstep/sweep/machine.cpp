@@ -123,7 +123,7 @@ std::vector<unsigned> gpu_processes() {
   return out;
 }
 
-std::int64_t count_of(const fs::path& file) {
+std::int64_t count_in(const fs::path& file) {
   return parse_number<std::int64_t>(first_line(file)).value_or(0);
 }
 
@@ -160,7 +160,7 @@ Troubles troubles_here() {
   for (const auto& entry :
        fs::directory_iterator("/sys/devices/system/cpu", ignored))
     out.throttled +=
-        count_of(entry.path() / "thermal_throttle/core_throttle_count");
+        count_in(entry.path() / "thermal_throttle/core_throttle_count");
   std::ifstream in("/proc/vmstat");
   std::string name;
   std::int64_t value = 0;

@@ -50,7 +50,7 @@ std::vector<std::string> command_of(const Lab& lab, const Job& job,
   return {program, "train", recipe.string(), "--out", run.string()};
 }
 
-void start(Lab& lab, const Job& job, JobRun run) {
+void start_job(Lab& lab, const Job& job, JobRun run) {
   const fs::path path = lab.folder.path() / run.name;
   fs::create_directories(path.parent_path());
   // Its first part may have had company, on whatever machine that was.
@@ -75,7 +75,7 @@ void start_or_harvest(Lab& lab, std::size_t index) {
   JobRun run{.job = index,
              .name = fmt::format("runs/{}/{}", job.point.id, job.runs + 1)};
   if (!fs::exists(lab.folder.path() / run.name / "DONE"))
-    return start(lab, job, std::move(run));
+    return start_job(lab, job, std::move(run));
   run.shared = job.open_shared;
   take_end(lab, job, run, {.exit_code = 0, .last_words = {}}, "");
 }

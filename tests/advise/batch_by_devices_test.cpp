@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 constexpr double kFixed_s = 1e-3, kPerSample_s = 1e-5, kNoise = 500;
 
 // Step time a + b B on one device; examples are worth (phi + 32) / (phi + B).
-BatchComparison measured() {
+BatchComparison one_measured() {
   BatchComparison c;
   c.base_batch = 32;
   for (const double batch : {32., 128., 512., 2048., 8192.})
@@ -28,7 +28,7 @@ BatchComparison measured() {
 }
 
 std::vector<BatchForDevices> on_h200s(const std::vector<int>& devices) {
-  return best_batches(one_device(measured(), find_subject("resnet18")),
+  return best_batches(one_device(one_measured(), find_subject("resnet18")),
                       find_cluster("hgx-h200"), devices);
 }
 
@@ -69,13 +69,13 @@ TEST(BatchByDevices, WhatCannotBeJudgedIsRefused) {
     }
     return std::string();
   };
-  BatchComparison c = measured();
+  BatchComparison c = one_measured();
   c.noise.reset();
   EXPECT_THAT(complaint(c), HasSubstr("no noise scale"));
-  c = measured();
+  c = one_measured();
   c.ranks = 2;
   EXPECT_THAT(complaint(c), HasSubstr("on 2 devices, not on one"));
-  c = measured();
+  c = one_measured();
   c.rows.resize(1);
   EXPECT_THAT(complaint(c), HasSubstr("one batch size only"));
 }

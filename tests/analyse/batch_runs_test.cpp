@@ -38,7 +38,7 @@ struct Plan {
   double pilot_s = 0;
 };
 
-class Study {
+class BatchStudy {
  public:
   void add(const Plan& p) const {
     RunConfig config;
@@ -124,7 +124,7 @@ class Study {
 };
 
 TEST(BatchRuns, ReadsCurvesStepsAndTimes) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 64, .lr = 0.2});
   const BatchRuns runs = study.read();
   ASSERT_EQ(runs.runs.size(), 1u);
@@ -144,7 +144,7 @@ TEST(BatchRuns, ReadsCurvesStepsAndTimes) {
 // Records may keep the last steps alone: their numbers tell how many there
 // were.
 TEST(BatchRuns, StepsThatWereNotKeptAreCountedAllTheSame) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 64});
   const auto file = study.path() / "runs" / "a" / "steps.csv";
   std::ifstream whole(file);
@@ -159,7 +159,7 @@ TEST(BatchRuns, StepsThatWereNotKeptAreCountedAllTheSame) {
 }
 
 TEST(BatchRuns, RunsOfASweepAreFoundWithTheNoiseTheyMeasured) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "point/1", .batch = 64});
   study.add({.name = "point/2", .batch = 64, .seed = 1});
   RunFolder folder = RunFolder::open(study.path() / "runs/point/2");
@@ -175,7 +175,7 @@ TEST(BatchRuns, RunsOfASweepAreFoundWithTheNoiseTheyMeasured) {
 }
 
 TEST(BatchRuns, RecordedInformationIsTakenWhenEveryRunHasIt) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .information_share = 0.5});
   EXPECT_EQ(study.read().information, "as recorded with the runs");
   const Evaluation e = study.read().runs.front().curve.front();
@@ -185,7 +185,7 @@ TEST(BatchRuns, RecordedInformationIsTakenWhenEveryRunHasIt) {
 }
 
 TEST(BatchRuns, ChoosesOverSeedsAndRanksWhatMatters) {
-  const Study study;
+  const BatchStudy study;
   for (std::int64_t seed = 0; seed < 3; ++seed)
     for (const std::int64_t batch : {32, 64, 128})
       study.add({.name = std::to_string(batch) + "_" + std::to_string(seed),
@@ -205,7 +205,7 @@ TEST(BatchRuns, ChoosesOverSeedsAndRanksWhatMatters) {
 }
 
 TEST(BatchRuns, ADivergedRunIsAResultAndAnUnfinishedOneIsNot) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   study.add({.name = "c", .batch = 512, .diverges_at = 2, .done = false});
@@ -222,7 +222,7 @@ TEST(BatchRuns, ADivergedRunIsAResultAndAnUnfinishedOneIsNot) {
 }
 
 TEST(BatchRuns, ArmsAreComparedApart) {
-  const Study study;
+  const BatchStudy study;
   for (const double warmup : {0.0, 5.0})
     for (const std::int64_t batch : {32, 64})
       study.add({.name = std::to_string(batch) + "_" + std::to_string(warmup),
@@ -235,7 +235,7 @@ TEST(BatchRuns, ArmsAreComparedApart) {
 }
 
 TEST(BatchRuns, AnArmIsNamedByWhatPeopleChooseIt) {
-  const Study study;
+  const BatchStudy study;
   for (const OptimKind kind : {OptimKind::sgd, OptimKind::lamb})
     for (const std::int64_t batch : {32, 64})
       study.add({.name = std::to_string(batch) +
@@ -249,7 +249,7 @@ TEST(BatchRuns, AnArmIsNamedByWhatPeopleChooseIt) {
 }
 
 TEST(BatchRuns, AnArmWithOneSizeKeepsNoOtherFromItsAnswer) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   study.add({.name = "c", .batch = 64, .warmup_epochs = 5});
@@ -260,7 +260,7 @@ TEST(BatchRuns, AnArmWithOneSizeKeepsNoOtherFromItsAnswer) {
 }
 
 TEST(BatchRuns, AnArmThatLearntNothingIsLeftOutByName) {
-  const Study study;
+  const BatchStudy study;
   for (const std::int64_t batch : {32, 64}) {
     const std::string name = std::to_string(batch);
     study.add({.name = "a" + name, .batch = batch});
@@ -284,7 +284,7 @@ TEST(BatchRuns, AnArmThatLearntNothingIsLeftOutByName) {
 }
 
 TEST(BatchRuns, WhereNothingWasLearntNoBatchIsChosen) {
-  const Study study;
+  const BatchStudy study;
   for (const std::int64_t batch : {32, 64})
     study.add({.name = std::to_string(batch), .batch = batch, .best = 0.1});
   EXPECT_EQ(study.complaint(),
@@ -293,7 +293,7 @@ TEST(BatchRuns, WhereNothingWasLearntNoBatchIsChosen) {
 }
 
 TEST(BatchRuns, ATargetThatAGuessReachesIsRefused) {
-  const Study study;
+  const BatchStudy study;
   for (const std::int64_t batch : {32, 64})
     study.add({.name = std::to_string(batch), .batch = batch});
   EXPECT_THROW(compare_batch_sizes(study.read(), {.target_accuracy = 0.1}),
@@ -302,7 +302,7 @@ TEST(BatchRuns, ATargetThatAGuessReachesIsRefused) {
 }
 
 TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32, .lr = 0.1});
   study.add({.name = "b", .batch = 64, .best = 0.5, .lr = 0.1});
   study.add({.name = "c", .batch = 64, .best = 0.9, .lr = 0.2});
@@ -313,7 +313,7 @@ TEST(BatchRuns, OfSeveralLearningRatesTheBestSpeaksForItsBatch) {
 }
 
 TEST(BatchRuns, UnequalEvaluationPointsAreSaid) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32, .epochs = 10});
   study.add({.name = "b", .batch = 64, .epochs = 6});
   const auto found = compare_batch_sizes(study.read(), {});
@@ -321,7 +321,7 @@ TEST(BatchRuns, UnequalEvaluationPointsAreSaid) {
 }
 
 TEST(BatchRuns, ARunBesideOthersTakesItsTimesFromThoseOfOtherSeeds) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a/1", .batch = 64, .seed = 1});
   study.add({.name = "b/1", .batch = 64, .seed = 2, .slower = 3});
   study.add({.name = "c/1", .batch = 64, .seed = 3, .best = 0.8, .slower = 50});
@@ -345,7 +345,7 @@ TEST(BatchRuns, ARunBesideOthersTakesItsTimesFromThoseOfOtherSeeds) {
 }
 
 TEST(BatchRuns, TimesOfAnotherNumberOfEpochsAreNotTakenButForADivergedRun) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a/1", .batch = 64, .seed = 1});
   study.add({.name = "b/1", .batch = 64, .seed = 2, .epochs = 6});
   study.add({.name = "c/1",
@@ -365,7 +365,7 @@ TEST(BatchRuns, TimesOfAnotherNumberOfEpochsAreNotTakenButForADivergedRun) {
 }
 
 TEST(BatchRuns, RanksThatShareADeviceLendNoTimeAndSayWhy) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a/1", .batch = 64, .seed = 1});
   study.say("a", false, false, "ranks 2, GPUs 1");
   EXPECT_THAT(study.complaint(),
@@ -374,7 +374,7 @@ TEST(BatchRuns, RanksThatShareADeviceLendNoTimeAndSayWhy) {
 }
 
 TEST(BatchRuns, ARehearsalMakesNoArm) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64, .rehearse = true});
   const BatchRuns runs = study.read();
@@ -382,7 +382,7 @@ TEST(BatchRuns, ARehearsalMakesNoArm) {
 }
 
 TEST(BatchRuns, WhatChoseItsBatchStandsAgainstTheFastestFixedOne) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   study.add(
@@ -407,13 +407,13 @@ TEST(BatchRuns, WhatChoseItsBatchStandsAgainstTheFastestFixedOne) {
 }
 
 TEST(BatchRuns, AStudyOfChoosingRunsAloneIsRefused) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32, .mode = BatchMode::adaptive});
   EXPECT_THAT(study.complaint(), HasSubstr("no run that can be compared"));
 }
 
 TEST(BatchRuns, BadStudiesAreRefusedWithTheReason) {
-  const Study study;
+  const BatchStudy study;
   EXPECT_THAT(study.complaint(), HasSubstr("holds no run with epochs.csv"));
   study.add({.name = "a", .batch = 32, .done = false});
   EXPECT_THAT(study.complaint(), HasSubstr("a left out: not finished"));
@@ -424,14 +424,14 @@ TEST(BatchRuns, BadStudiesAreRefusedWithTheReason) {
 }
 
 TEST(BatchRuns, OneClassIsRefused) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a", .batch = 32});
   study.add({.name = "b", .batch = 64});
   EXPECT_THROW(study.read(1), Error);
 }
 
 TEST(BatchRuns, NoiseIsThatOfTheSecondHalfWhereRunsResolveIt) {
-  const Study study;
+  const BatchStudy study;
   study.add({.name = "a/1", .batch = 32});
   study.add({.name = "b/1", .batch = 64, .late_noise = 1000});
   study.add({.name = "c/1", .batch = 128, .late_noise = 3000});

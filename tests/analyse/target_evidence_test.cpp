@@ -28,7 +28,7 @@ struct Made {
   LrRule rule = LrRule::none;  // from a batch of 64
 };
 
-class Runs {
+class EvidenceRuns {
  public:
   void add(const Made& m) {
     RunConfig config;
@@ -64,7 +64,7 @@ class Runs {
   int count_ = 0;
 };
 
-std::string refusal(const Runs& runs, double accuracy) {
+std::string refusal(const EvidenceRuns& runs, double accuracy) {
   try {
     read_target_evidence(runs.path(), accuracy);
   } catch (const Error& e) {
@@ -74,7 +74,7 @@ std::string refusal(const Runs& runs, double accuracy) {
 }
 
 TEST(TargetEvidence, CountsSamplesUntilTheAccuracyWasFirstSeen) {
-  Runs runs;
+  EvidenceRuns runs;
   runs.add({.batch = 64, .reached_after = 7});
   const TargetEvidence e = read_target_evidence(runs.path(), 0.9);
   ASSERT_EQ(e.batches.size(), 1u);
@@ -87,7 +87,7 @@ TEST(TargetEvidence, CountsSamplesUntilTheAccuracyWasFirstSeen) {
 }
 
 TEST(TargetEvidence, RepeatsGiveAMedianAndHowFarOneMoreMayBeOff) {
-  Runs runs;
+  EvidenceRuns runs;
   for (const int epochs : {9, 10, 12}) runs.add({.reached_after = epochs});
   const TargetEvidence e = read_target_evidence(runs.path(), 0.9);
   EXPECT_EQ(e.batches[0].samples, 10 * kSamples);
@@ -96,7 +96,7 @@ TEST(TargetEvidence, RepeatsGiveAMedianAndHowFarOneMoreMayBeOff) {
 }
 
 TEST(TargetEvidence, TheBetterLearningRateSpeaksForABatch) {
-  Runs runs;
+  EvidenceRuns runs;
   runs.add({.reached_after = 20, .lr = 0.1});
   runs.add({.reached_after = 8, .lr = 0.4});
   EXPECT_EQ(read_target_evidence(runs.path(), 0.9).batches[0].lr, 0.4);
@@ -104,7 +104,7 @@ TEST(TargetEvidence, TheBetterLearningRateSpeaksForABatch) {
 
 // samples = E_min (1 + B / B_crit), E_min = 10 epochs, B_crit = 512.
 TEST(TargetEvidence, ThreeBatchSizesShowTheNoiseScale) {
-  Runs runs;
+  EvidenceRuns runs;
   for (const std::int64_t batch : {128, 256, 512, 1024})
     runs.add({.batch = batch, .reached_after = 40 + 40 * batch / 512});
   const TargetEvidence e = read_target_evidence(runs.path(), 0.9);
@@ -114,7 +114,7 @@ TEST(TargetEvidence, ThreeBatchSizesShowTheNoiseScale) {
 }
 
 TEST(TargetEvidence, OneRunBringsTheNoiseOfItsSecondHalf) {
-  Runs runs;
+  EvidenceRuns runs;
   runs.add({.late_noise = 4000});
   const TargetEvidence e = read_target_evidence(runs.path(), 0.9);
   EXPECT_EQ(e.noise_scale, 4000);
@@ -122,13 +122,13 @@ TEST(TargetEvidence, OneRunBringsTheNoiseOfItsSecondHalf) {
 }
 
 TEST(TargetEvidence, ARateThatFollowsItsBatchIsTheOneThatWasUsed) {
-  Runs runs;
+  EvidenceRuns runs;
   runs.add({.batch = 256, .rule = LrRule::linear});
   EXPECT_DOUBLE_EQ(read_target_evidence(runs.path(), 0.9).batches[0].lr, 0.4);
 }
 
 TEST(TargetEvidence, SaysWhatIsMissing) {
-  Runs none, never, mixed;
+  EvidenceRuns none, never, mixed;
   none.add({.validated = false});
   EXPECT_THAT(refusal(none, 0.9), HasSubstr("nothing was held back"));
   never.add({});
@@ -136,7 +136,7 @@ TEST(TargetEvidence, SaysWhatIsMissing) {
   mixed.add({.model = ModelKind::linear});
   mixed.add({.model = ModelKind::resnet18});
   EXPECT_THAT(refusal(mixed, 0.9), HasSubstr("holds runs of linear and of"));
-  EXPECT_THAT(refusal(Runs{}, 0.9), HasSubstr("holds no run"));
+  EXPECT_THAT(refusal(EvidenceRuns{}, 0.9), HasSubstr("holds no run"));
 }
 
 }  // namespace

@@ -17,12 +17,12 @@
 namespace lockstep {
 namespace {
 
-struct Golden {
+struct GoldenFit {
   std::array<double, 6> steps;  // at 128, 256, ... 4096
   double critical, min_steps, min_epochs, rms;
 };
 
-const std::array<Golden, 4> kGolden = {{
+const std::array<GoldenFit, 4> kGoldenFits = {{
     {{4687, 3286, 2344, 1279, 992, 772}, 923, 680, 12.5, 0.117},
     {{10156, 6543, 4135, 2749, 1491, 1151}, 1611, 889, 28.6, 0.120},
     {{21874, 12322, 6469, 3734, 2228, 1568}, 3201, 883, 56.5, 0.027},
@@ -40,7 +40,7 @@ std::vector<StepsToTarget> points(const std::array<double, 6>& steps) {
 }
 
 TEST(CriticalBatch, PublishedTracesFitToThreePerCentAtTheEnd) {
-  for (const Golden& g : kGolden) {
+  for (const GoldenFit& g : kGoldenFits) {
     const CriticalBatch fit = fit_critical_batch(points(g.steps));
     EXPECT_NEAR(fit.batch / g.critical, 1, 5e-3);
     EXPECT_NEAR(fit.min_steps / g.min_steps, 1, 4e-3);
@@ -53,7 +53,7 @@ TEST(CriticalBatch, PublishedTracesFitToThreePerCentAtTheEnd) {
 }
 
 TEST(CriticalBatch, AgreesWithScipyToTheDigits) {
-  const CriticalBatch fit = fit_critical_batch(points(kGolden[3].steps));
+  const CriticalBatch fit = fit_critical_batch(points(kGoldenFits[3].steps));
   EXPECT_NEAR(fit.batch, 3317.59071574, 0.01);
   EXPECT_NEAR(fit.min_steps, 1005.14156224, 0.01);
 }

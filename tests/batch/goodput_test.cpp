@@ -14,13 +14,13 @@
 namespace lockstep {
 namespace {
 
-struct Golden {
+struct GoldenGoodput {
   std::int64_t ranks;
   LinearStepTime step;
   double goodput, goodput_1000, goodput_6000, channel;
 };
 
-const std::array<Golden, 5> kGolden = {{
+const std::array<GoldenGoodput, 5> kGoldenGoodput = {{
     {1, {0.02038, 0.000650}, 322, 177, 434, 465},
     {2, {0.02153, 0.000741}, 438, 241, 590, 638},
     {4, {0.02889, 0.000685}, 746, 411, 1006, 1110},
@@ -29,7 +29,7 @@ const std::array<Golden, 5> kGolden = {{
 }};
 
 TEST(Goodput, ClosedFormOnPublishedStepTimes) {
-  for (const Golden& g : kGolden) {
+  for (const GoldenGoodput& g : kGoldenGoodput) {
     EXPECT_NEAR(best_goodput_batch(g.step, g.ranks, 3300) / g.goodput, 1, 2e-3);
     EXPECT_NEAR(best_goodput_batch(g.step, g.ranks, 1000) / g.goodput_1000, 1,
                 4e-3);
@@ -39,7 +39,7 @@ TEST(Goodput, ClosedFormOnPublishedStepTimes) {
 }
 
 TEST(Goodput, GradientChannelOnPublishedStepTimes) {
-  for (const Golden& g : kGolden)
+  for (const GoldenGoodput& g : kGoldenGoodput)
     EXPECT_NEAR(best_channel_batch(g.step, g.ranks, 3300) / g.channel, 1, 2e-3);
 }
 

@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-Confusion ten_classes() {
+Confusion ten_class_table() {
   Confusion c{10, std::vector<std::int64_t>(100)};
   for (std::size_t i = 0; i < 10; ++i)
     for (std::size_t j = 0; j < 10; ++j)
@@ -41,7 +41,7 @@ TEST(Information, T2ThreeClasses) {
 }
 
 TEST(Information, T3TenClasses) {
-  const Confusion c = ten_classes();
+  const Confusion c = ten_class_table();
   EXPECT_EQ(num_examples(c), 10000);
   EXPECT_NEAR(plug_in_information(c), 1.9439367934665466, 1e-13);
   EXPECT_NEAR(miller_madow_information(c), 1.9398867934665465, 1e-13);
@@ -94,8 +94,8 @@ TEST(Information, T7RandomLabelsCarryNothing) {
   EXPECT_NEAR(mean(plug_in), 0.00405, 0.0003);
   EXPECT_NEAR(mean(corrected), 0, 0.0003);
   EXPECT_NEAR(mean(p_values), 0.5, 0.13);
-  EXPECT_EQ(test_independence(ten_classes()).degrees_of_freedom, 81);
-  EXPECT_LT(test_independence(ten_classes()).p_value, 1e-12);
+  EXPECT_EQ(test_independence(ten_class_table()).degrees_of_freedom, 81);
+  EXPECT_LT(test_independence(ten_class_table()).p_value, 1e-12);
 }
 
 Confusion any_confusion() {

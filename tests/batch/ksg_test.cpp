@@ -67,7 +67,7 @@ TEST(Ksg, T5KnowsGaussianPairs) {
 }
 
 // The definition, point by point.
-double by_hand(const Pair& p, int k) {
+double ksg_by_hand(const Pair& p, int k) {
   const std::size_t n = p.x.size();
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -94,7 +94,7 @@ RC_GTEST_PROP(Ksg, TheTreeFindsWhatTheDefinitionSays, ()) {
   const auto n = *rc::gen::inRange<std::size_t>(8, 120);
   const int k = *rc::gen::inRange(1, 6);
   const Pair p = gaussian(0.7, n, seed);
-  RC_ASSERT(std::abs(ksg_information(p.x, p.y, k) - by_hand(p, k)) < 1e-12);
+  RC_ASSERT(std::abs(ksg_information(p.x, p.y, k) - ksg_by_hand(p, k)) < 1e-12);
 }
 
 RC_GTEST_PROP(Ksg, T8ScaleAndShiftDoNotMatter, ()) {

@@ -35,13 +35,13 @@ std::vector<BatchComparison> at(double accuracy) {
                                         .crossing = Crossing::evaluation});
 }
 
-struct Golden {
+struct GoldenRanks {
   std::vector<double> minutes;  // from the largest batch, 4096, down
   double best, rate;            // nats a minute
 };
 
 TEST(PublishedTraces, MinutesTo94PerCentAndTheBestBatch) {
-  const std::vector<Golden> golden = {
+  const std::vector<GoldenRanks> golden = {
       {{84.7, 62.1, 50.1, 43.0, 46.2, 45.0}, 512, 0.0452},
       {{50.6, 37.1, 29.4, 25.3, 28.4, 28.6}, 512, 0.0768},
       {{23.8, 17.5, 14.5, 13.3, 17.0, 25.4}, 512, 0.146},

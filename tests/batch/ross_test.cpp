@@ -18,19 +18,19 @@
 namespace lockstep {
 namespace {
 
-const char* const kFile = "ross_sklearn_p03.csv";
+const char* const kRossFile = "ross_sklearn_p03.csv";
 
 TEST(Ross, T6AgreesWithScikitLearn) {
-  const auto label = labels(kFile, "label");
-  const auto y = scale_and_jitter(column(kFile, "y"), 1);
+  const auto label = labels(kRossFile, "label");
+  const auto y = scale_and_jitter(column(kRossFile, "y"), 1);
   EXPECT_NEAR(ross_information(label, y, 3), 0.326080, 1e-6);
   EXPECT_NEAR(ross_information(label, y, 5), 0.319328, 1e-6);
   EXPECT_NEAR(ross_information(label, y, 7), 0.312490, 1e-6);
 }
 
 TEST(Ross, T6APointWithALabelOfItsOwnChangesNothing) {
-  auto label = labels(kFile, "label");
-  auto y = scale_and_jitter(column(kFile, "y"), 1);
+  auto label = labels(kRossFile, "label");
+  auto y = scale_and_jitter(column(kRossFile, "y"), 1);
   const double before = ross_information(label, y, 3);
   label.push_back(7);
   y.push_back(0.01);
@@ -58,8 +58,8 @@ TEST(Ross, T6ApproachesTheTruth) {
 }
 
 // The definition, point by point.
-double by_hand(const std::vector<int>& label, const std::vector<double>& y,
-               int k) {
+double ross_by_hand(const std::vector<int>& label, const std::vector<double>& y,
+                    int k) {
   const std::size_t n = y.size();
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -88,7 +88,7 @@ RC_GTEST_PROP(Ross, SortedSearchFindsWhatTheDefinitionSays, ()) {
     y.push_back(draw_normal(random) + i % 3);
   }
   RC_ASSERT(std::abs(RossEstimator(y, k).information(label) -
-                     by_hand(label, y, k)) < 1e-12);
+                     ross_by_hand(label, y, k)) < 1e-12);
 }
 
 // 4 sizes x 5 seeds, k = 3, Gaussian outcomes; the simulation of section 1.5:

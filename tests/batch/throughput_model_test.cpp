@@ -17,14 +17,14 @@
 namespace lockstep {
 namespace {
 
-const char* const kFile = "pollux_cifar10/placements.csv";
+const char* const kPlacements = "pollux_cifar10/placements.csv";
 
 // A placement is one digit a node: its ranks there.
 std::vector<MeasuredStep> placements(std::int64_t most_nodes) {
-  const auto where = column(kFile, "placement"),
-             batch = column(kFile, "local_bsz"),
-             step = column(kFile, "step_time"),
-             sync = column(kFile, "sync_time");
+  const auto where = column(kPlacements, "placement"),
+             batch = column(kPlacements, "local_bsz"),
+             step = column(kPlacements, "step_time"),
+             sync = column(kPlacements, "sync_time");
   std::vector<MeasuredStep> out;
   for (std::size_t i = 0; i < where.size(); ++i) {
     Placement p{0, 0};
@@ -74,9 +74,9 @@ TEST(StepTime, PlainLinesThroughPublishedPlacements) {
                                     {4, 0.02889, 0.000685, 0.13},
                                     {44, 0.14305, 0.000570, 0.15},
                                     {4444, 0.11647, 0.000515, 0.22}};
-  const auto where = column(kFile, "placement"),
-             batch = column(kFile, "local_bsz"),
-             step = column(kFile, "step_time");
+  const auto where = column(kPlacements, "placement"),
+             batch = column(kPlacements, "local_bsz"),
+             step = column(kPlacements, "step_time");
   for (const Line& g : golden) {
     std::vector<StepTime> points;
     for (std::size_t i = 0; i < where.size(); ++i)

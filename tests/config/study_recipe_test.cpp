@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-std::string error_of(const std::string& toml) {
+std::string study_error(const std::string& toml) {
   try {
     parse_study(toml, "s.toml");
   } catch (const Error& e) {
@@ -56,33 +56,33 @@ TEST(StudyRecipe, AListOfNumbersIsOneValueWhereTheSettingIsAList) {
 }
 
 TEST(StudyRecipe, EachMistakeIsOneErrorWithItsPlace) {
-  EXPECT_EQ(error_of("[batch]\nper_rank = 1\n"),
+  EXPECT_EQ(study_error("[batch]\nper_rank = 1\n"),
             "s.toml: has no [grid]: it is no study");
-  EXPECT_EQ(error_of("[grid]\ncomm.ranks = []\n"),
+  EXPECT_EQ(study_error("[grid]\ncomm.ranks = []\n"),
             "s.toml:2:6: comm.ranks: an empty list makes no points");
-  EXPECT_EQ(error_of("[grid]\ncomm.rank = [1]\n"),
+  EXPECT_EQ(study_error("[grid]\ncomm.rank = [1]\n"),
             "s.toml:2:6: comm.rank: there is no such setting");
-  EXPECT_EQ(error_of("[grid]\ncomm.ranks = [1, 0]\n"),
+  EXPECT_EQ(study_error("[grid]\ncomm.ranks = [1, 0]\n"),
             "s.toml:2:6: comm.ranks: 0 is out of range");
-  EXPECT_EQ(error_of("[grid]\ncomm.ranks = [1, 1]\n"),
+  EXPECT_EQ(study_error("[grid]\ncomm.ranks = [1, 1]\n"),
             "s.toml:2:6: comm.ranks: 1 stands there twice");
-  EXPECT_EQ(error_of("[grid]\nranks = [1]\n"),
+  EXPECT_EQ(study_error("[grid]\nranks = [1]\n"),
             "s.toml:2:1: ranks: is not a setting");
-  EXPECT_EQ(error_of("grid = 3\n"), "s.toml:1:1: grid: is no table");
-  EXPECT_EQ(error_of("[study]\nmeasur = \"time\"\n[grid]\ncomm.ranks = 1\n"),
+  EXPECT_EQ(study_error("grid = 3\n"), "s.toml:1:1: grid: is no table");
+  EXPECT_EQ(study_error("[study]\nmeasur = \"time\"\n[grid]\ncomm.ranks = 1\n"),
             "s.toml:2:1: study.measur: there is no such setting");
-  EXPECT_EQ(error_of("[grid]\ntrain.steps = [1, 2]\n"),
+  EXPECT_EQ(study_error("[grid]\ntrain.steps = [1, 2]\n"),
             "s.toml:2:7: train.steps: measure = \"time\" sets it itself");
-  EXPECT_EQ(error_of("[study]\nmin_repeats = 5\nmax_repeats = 2\n"
-                     "[grid]\ncomm.ranks = 1\n"),
+  EXPECT_EQ(study_error("[study]\nmin_repeats = 5\nmax_repeats = 2\n"
+                        "[grid]\ncomm.ranks = 1\n"),
             "s.toml:2:1: study.min_repeats: 5 is more than max_repeats, 2");
 }
 
 TEST(StudyRecipe, ExclusionsThatDoNothingOrEverythingAreMistakes) {
   const std::string grid = "[grid]\ncomm.ranks = [1, 2]\n[[exclude]]\n";
-  EXPECT_EQ(error_of(grid + "comm.ranks = 7\n"),
+  EXPECT_EQ(study_error(grid + "comm.ranks = 7\n"),
             "s.toml:3:1: exclude: matches no point of the grid");
-  EXPECT_EQ(error_of(grid + "comm.ranks = [1, 2]\n"),
+  EXPECT_EQ(study_error(grid + "comm.ranks = [1, 2]\n"),
             "s.toml:1:2: grid: every point is excluded");
 }
 
@@ -90,8 +90,8 @@ TEST(StudyRecipe, AGridOfMillionsIsRefusedBeforeItIsLaidOut) {
   std::string list = "[1";
   for (int i = 2; i <= 1000; ++i) list += ", " + std::to_string(i);
   list += "]\n";
-  EXPECT_EQ(error_of("[grid]\ncomm.ranks = " + list + "batch.global = " + list +
-                     "train.seed = " + list),
+  EXPECT_EQ(study_error("[grid]\ncomm.ranks = " + list +
+                        "batch.global = " + list + "train.seed = " + list),
             "s.toml:1:2: grid: 1e+09 points are more than 100000");
 }
 

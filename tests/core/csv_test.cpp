@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string fault_of(std::string_view text) {
+std::string csv_fault(std::string_view text) {
   try {
     parse_csv(text, "t.csv", Fault::data);
   } catch (const Error& e) {
@@ -34,18 +34,18 @@ TEST(Csv, ReadsQuotesDoubledQuotesCrlfAndAMark) {
 }
 
 TEST(Csv, SaysTheLineOfARowThatIsTooShort) {
-  EXPECT_EQ(fault_of("a,b\n1,2\n3\n"),
+  EXPECT_EQ(csv_fault("a,b\n1,2\n3\n"),
             "t.csv:3: has 1 cells where the header has 2");
 }
 
 TEST(Csv, SaysWhereAQuoteWasOpened) {
-  EXPECT_EQ(fault_of("a,b\n1,\"2\n3,4\n"),
+  EXPECT_EQ(csv_fault("a,b\n1,\"2\n3,4\n"),
             "t.csv:2: a quote is opened and never closed");
 }
 
 TEST(Csv, RefusesBinaryAndEmptyFiles) {
-  EXPECT_THAT(fault_of(std::string_view("a\0b", 3)), HasSubstr("binary"));
-  EXPECT_THAT(fault_of("\n\n"), HasSubstr("is empty"));
+  EXPECT_THAT(csv_fault(std::string_view("a\0b", 3)), HasSubstr("binary"));
+  EXPECT_THAT(csv_fault("\n\n"), HasSubstr("is empty"));
 }
 
 TEST(Csv, AMissingColumnNamesTheOnesThereAre) {

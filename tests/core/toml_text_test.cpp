@@ -31,7 +31,7 @@ TEST(TomlText, KnowsWhereEveryKeyAndListItemStands) {
   EXPECT_EQ(text.place("run.other"), "a.toml");
 }
 
-std::string fault_of(const std::string& text) {
+std::string toml_fault(const std::string& text) {
   try {
     parse_toml(text, "a.toml");
   } catch (const Error& e) {
@@ -42,10 +42,10 @@ std::string fault_of(const std::string& text) {
 }
 
 TEST(TomlText, FaultsCarryFileLineAndColumn) {
-  EXPECT_EQ(fault_of("a = 1\n\nday = 1979-05-27\n"),
+  EXPECT_EQ(toml_fault("a = 1\n\nday = 1979-05-27\n"),
             "a.toml:3:1: day: is a date or a time");
-  EXPECT_EQ(fault_of("a = \n").substr(0, 9), "a.toml:1:");
-  EXPECT_EQ(fault_of(std::string("a\0b", 3)),
+  EXPECT_EQ(toml_fault("a = \n").substr(0, 9), "a.toml:1:");
+  EXPECT_EQ(toml_fault(std::string("a\0b", 3)),
             "a.toml: is a binary file, not TOML");
 }
 

@@ -26,7 +26,7 @@ struct Held {
 };
 
 // Fits without the rows that `left_out` names and predicts them.
-Held hold_back(const std::function<bool(const EpochRun&)>& left_out) {
+Held hold_back_where(const std::function<bool(const EpochRun&)>& left_out) {
   std::vector<EpochRun> kept, held;
   for (const EpochRun& run : measured_epochs(stevens()))
     (left_out(run) ? held : kept).push_back(run);
@@ -43,7 +43,7 @@ Held hold_back(const std::function<bool(const EpochRun&)>& left_out) {
 
 TEST(Calibrate, PredictsANumberOfGpusThatWasNotMeasured) {
   const auto without = [](const char* model, int gpus) {
-    return hold_back(
+    return hold_back_where(
         [=](const EpochRun& r) { return r.model == model && r.gpus == gpus; });
   };
   EXPECT_LT(without("linear", 4).mean_error, 0.03);
@@ -56,7 +56,7 @@ TEST(Calibrate, PredictsANumberOfGpusThatWasNotMeasured) {
 TEST(Calibrate, PredictsABatchThatWasNotMeasured) {
   for (const double batch : {50.0, 100.0, 200.0, 400.0}) {
     const Held held =
-        hold_back([=](const EpochRun& r) { return r.batch == batch; });
+        hold_back_where([=](const EpochRun& r) { return r.batch == batch; });
     EXPECT_LT(held.mean_error, 0.04) << batch;
   }
 }

@@ -48,7 +48,7 @@ WorkPlan two_layers() {
   return plan;
 }
 
-Profile measured() {
+Profile measured_profile() {
   Profile p;
   p.model = "two layers", p.device = "plain", p.batches = {10, 100};
   p.layers = {{"a", "Linear", 2000, 2000, {1e-4, 3e-4}, {1e-4, 5e-4}},
@@ -66,7 +66,7 @@ Profile measured() {
 // of the weights, 4.6 MB are less. b: 0.224 and 0.444 MB take longer than 1e6
 // and 2e6 FLOPs. Update: 12 bytes a weight, momentum read and written: 10.1 MB.
 TEST(Floor, IsTheLargerOfFlopsAndBytesInEachPass) {
-  const Floors f = floors_of(measured(), two_layers(), plain_device());
+  const Floors f = floors_of(measured_profile(), two_layers(), plain_device());
   ASSERT_EQ(f.rows.size(), 3u);
   EXPECT_EQ(f.batch, 100);
   EXPECT_NEAR(f.rows[0].floor_s, 200e-6, 1e-12);
@@ -82,7 +82,7 @@ TEST(Floor, IsTheLargerOfFlopsAndBytesInEachPass) {
 }
 
 TEST(Floor, LayersThatTookLongerAloneAreScaledToTheStep) {
-  Profile p = measured();
+  Profile p = measured_profile();
   p.step_s.back() = 625e-6;  // 425 us beside the update, layers took 850
   const Floors f = floors_of(p, two_layers(), plain_device());
   EXPECT_NEAR(f.scale, 0.5, 1e-12);
@@ -92,7 +92,7 @@ TEST(Floor, LayersThatTookLongerAloneAreScaledToTheStep) {
 }
 
 TEST(Floor, WithoutAPlanBytesAreTheProfilesAndFlopsUnknown) {
-  Profile p = measured();
+  Profile p = measured_profile();
   p.layers.push_back({"view", "Flatten", 0, 40, {1e-6, 1e-6}, {0, 0}});
   const Floors f = floors_of(p, std::nullopt, plain_device());
   EXPECT_FALSE(f.knows_flops());
@@ -103,13 +103,13 @@ TEST(Floor, WithoutAPlanBytesAreTheProfilesAndFlopsUnknown) {
 
 TEST(Floor, APlanOfAnotherModelIsRefused) {
   WorkPlan plan = two_layers();
-  EXPECT_TRUE(describes(plan, measured()));
+  EXPECT_TRUE(describes(plan, measured_profile()));
   plan.params[1].numel = 6000;
-  EXPECT_FALSE(describes(plan, measured()));
-  EXPECT_THROW(floors_of(measured(), plan, plain_device()), Error);
+  EXPECT_FALSE(describes(plan, measured_profile()));
+  EXPECT_THROW(floors_of(measured_profile(), plan, plain_device()), Error);
   plan = two_layers();
   plan.input = {999};
-  EXPECT_FALSE(describes(plan, measured()));
+  EXPECT_FALSE(describes(plan, measured_profile()));
 }
 
 // Efficiencies are at most 1 and estimates move whatever a floor moves.

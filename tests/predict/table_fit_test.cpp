@@ -48,7 +48,7 @@ std::vector<TableRow> world() {
   return rows;
 }
 
-std::vector<MeasuredRow> measured(std::span<const TableRow> rows) {
+std::vector<MeasuredRow> measured_of(std::span<const TableRow> rows) {
   std::vector<MeasuredRow> out;
   for (const TableRow& row : rows)
     out.push_back({facts_of(row), *row.efficiency});
@@ -65,21 +65,21 @@ double mean_error(std::span<const TableRow> rows, const TableConstants& with) {
 
 TEST(TableFit, LearnsLinksFromTheirRows) {
   const std::vector<TableRow> rows = world();
-  EXPECT_LT(mean_error(rows, fit_table(measured(rows))), 0.03);
+  EXPECT_LT(mean_error(rows, fit_table(measured_of(rows))), 0.03);
 }
 
 TEST(TableFit, AModelOnAnUnseenHostFollowsFromOtherModelsThere) {
   std::vector<TableRow> kept, held;
   for (const TableRow& row : world())
     (row.model == "model 2" && row.gpu == "gpu 0" ? held : kept).push_back(row);
-  EXPECT_LT(mean_error(held, fit_table(measured(kept))), 0.15);
+  EXPECT_LT(mean_error(held, fit_table(measured_of(kept))), 0.15);
 }
 
 TEST(TableFit, AFaultyRowPullsLittle) {
   std::vector<TableRow> rows = world();
   std::vector<TableRow> faulty = rows;
   faulty[5].efficiency = 0.02;
-  EXPECT_LT(mean_error(rows, fit_table(measured(faulty))), 0.06);
+  EXPECT_LT(mean_error(rows, fit_table(measured_of(faulty))), 0.06);
 }
 
 // Nothing to send, steps that differ by 3 %: what is lost is the wait for the
@@ -92,7 +92,7 @@ TEST(TableFit, StragglersGrowAsTheSlowestOfNDoes) {
     row.efficiency = 1 / (1 + 0.03 * expected_max_normal(row.gpus));
     rows.push_back(row);
   }
-  const TableConstants constants = fit_table(measured(rows));
+  const TableConstants constants = fit_table(measured_of(rows));
   TableRow large = rows.front();
   large.gpus = 256;
   EXPECT_NEAR(forecast(facts_of(large), constants).efficiency,
@@ -100,7 +100,7 @@ TEST(TableFit, StragglersGrowAsTheSlowestOfNDoes) {
 }
 
 TEST(TableFit, TheDataFileSaysWhatWasFitted) {
-  const auto rows = measured(world());
+  const auto rows = measured_of(world());
   const TableConstants constants = fit_table(rows);
   const Csv csv =
       parse_csv(constants_csv(constants, rows), "c.csv", Fault::internal);

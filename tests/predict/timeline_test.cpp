@@ -11,7 +11,7 @@ namespace {
 
 constexpr Assumptions kExact = {.contention = 0, .jitter = 0};
 
-StepPlan plan(std::vector<TimedMessage> messages) {
+StepPlan step_plan(std::vector<TimedMessage> messages) {
   return {.ranks = 2,
           .passes = 1,
           .forward_s = 1,
@@ -20,7 +20,7 @@ StepPlan plan(std::vector<TimedMessage> messages) {
 }
 
 TEST(Timeline, WithoutMessagesAStepIsItsCompute) {
-  const StepParts t = simulate(plan({}), kExact);
+  const StepParts t = simulate(step_plan({}), kExact);
   EXPECT_DOUBLE_EQ(t.step_s, 3);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 0);
 }
@@ -28,7 +28,7 @@ TEST(Timeline, WithoutMessagesAStepIsItsCompute) {
 // Gradients at 0.5 and 2 s of backward; the first message hides, the second
 // begins when backward ends.
 TEST(Timeline, OnlyTheLastBucketIsExposed) {
-  const StepParts t = simulate(plan({{0.5, 0, 1}, {2, 0, 0.25}}), kExact);
+  const StepParts t = simulate(step_plan({{0.5, 0, 1}, {2, 0, 0.25}}), kExact);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 0.25);
   EXPECT_DOUBLE_EQ(t.step_s, 3.25);
   EXPECT_DOUBLE_EQ(t.comm_s, 1.25);
@@ -36,7 +36,7 @@ TEST(Timeline, OnlyTheLastBucketIsExposed) {
 
 TEST(Timeline, OneMessageAtATimeOnTheLink) {
   // 0.5 + 2 = 2.5, then the second of 1 ends at 3.5: 1.5 after backward.
-  const StepParts t = simulate(plan({{0.5, 0, 2}, {1, 0, 1}}), kExact);
+  const StepParts t = simulate(step_plan({{0.5, 0, 2}, {1, 0, 1}}), kExact);
   EXPECT_DOUBLE_EQ(t.exposed_comm_s, 1.5);
 }
 
@@ -44,7 +44,7 @@ TEST(Timeline, OneMessageAtATimeOnTheLink) {
 TEST(Timeline, AMessageSlowsComputeDown) {
   Assumptions a = kExact;
   a.contention = 0.25;
-  const StepParts t = simulate(plan({{0, 0, 1}}), a);
+  const StepParts t = simulate(step_plan({{0, 0, 1}}), a);
   EXPECT_NEAR(t.step_s, 1 + 2.2, 1e-12);
   EXPECT_NEAR(t.exposed_comm_s, 0.2, 1e-12);
 }
@@ -52,7 +52,7 @@ TEST(Timeline, AMessageSlowsComputeDown) {
 TEST(Timeline, LatencyAndBandwidthAreTweakedApart) {
   Assumptions a = kExact;
   a.link = {.bandwidth = 2, .latency = 3};
-  StepPlan p = plan({});
+  StepPlan p = step_plan({});
   p.serial_latency_s = 0.1;
   p.serial_transfer_s = 1;
   const StepParts t = simulate(p, a);
@@ -61,7 +61,7 @@ TEST(Timeline, LatencyAndBandwidthAreTweakedApart) {
 }
 
 TEST(Timeline, TheLoaderIsAStageOfThePipeline) {
-  StepPlan p = plan({});
+  StepPlan p = step_plan({});
   p.input_s = 2.5;
   EXPECT_DOUBLE_EQ(simulate(p, kExact).step_s, 3);
   p.input_s = 4;
@@ -79,7 +79,7 @@ TEST(Timeline, StragglersFollowOrderStatistics) {
   EXPECT_NEAR(expected_max_normal(100), 2.5076, 0.01);
   Assumptions a = kExact;
   a.jitter = 0.1;
-  StepPlan p = plan({});
+  StepPlan p = step_plan({});
   p.ranks = 8;
   EXPECT_NEAR(simulate(p, a).idle_s, 0.1 * 3 * 1.4236, 0.01);
   p.sync_every = 4;  // waits for the mean of four steps
@@ -89,7 +89,7 @@ TEST(Timeline, StragglersFollowOrderStatistics) {
 TEST(Timeline, AStepIsTheSumOfItsParts) {
   EXPECT_TRUE(rc::check("parts add up", [] {
     const auto share = [] { return *rc::gen::inRange(0, 1000) / 1000.0; };
-    StepPlan p = plan({});
+    StepPlan p = step_plan({});
     p.ranks = *rc::gen::inRange(1, 64);
     p.passes = *rc::gen::inRange(1, 5);
     double ready = 0;

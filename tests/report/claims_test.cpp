@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-StudyPoint point(const std::string& model, const std::string& strategy,
-                 std::int64_t ranks, std::int64_t batch, double epoch_s) {
+StudyPoint claim_point(const std::string& model, const std::string& strategy,
+                       std::int64_t ranks, std::int64_t batch, double epoch_s) {
   StudyPoint p;
   p.model = model, p.strategy = strategy, p.device = "cpu";
   p.ranks = ranks, p.global_batch = batch, p.per_rank = batch / ranks;
@@ -24,8 +24,9 @@ StudyPoint point(const std::string& model, const std::string& strategy,
 Study as_published() {
   Study study{.paths = {}, .kind = "stevens"};
   for (const SeedFigure& f : seed_figures("stevens")) {
-    StudyPoint p = point(f.model, f.ranks > 1 ? "data_parallel" : "single",
-                         f.ranks, f.global_batch, f.value);
+    StudyPoint p =
+        claim_point(f.model, f.ranks > 1 ? "data_parallel" : "single", f.ranks,
+                    f.global_batch, f.value);
     if (f.ranks > 1) {
       p.bytes_a_step =
           f.model == "linear" ? 2 * 12'102'220 * 4.0 : 2 * 376'200 * 4.0;
@@ -36,7 +37,8 @@ Study as_published() {
   return study;
 }
 
-const Claim& find(const std::vector<Claim>& claims, const std::string& text) {
+const Claim& claim_with(const std::vector<Claim>& claims,
+                        const std::string& text) {
   for (const Claim& c : claims)
     if (c.claim.find(text) != std::string::npos) return c;
   throw Error(Fault::internal, text, "no such claim");
@@ -44,14 +46,18 @@ const Claim& find(const std::vector<Claim>& claims, const std::string& text) {
 
 TEST(Claims, TheSeedsOwnFiguresBearOutItsClaims) {
   const auto claims = claims_of(as_published());
-  EXPECT_EQ(find(claims, "one GPU beats several").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "one over the batch").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "2, 3 and 4 GPUs take the same").verdict,
+  EXPECT_EQ(claim_with(claims, "one GPU beats several").verdict,
             ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "moves the model twice").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "linear in the bytes").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "network choke").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "above batch 10").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "one over the batch").verdict,
+            ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "2, 3 and 4 GPUs take the same").verdict,
+            ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "moves the model twice").verdict,
+            ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "linear in the bytes").verdict,
+            ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "network choke").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "above batch 10").verdict, ClaimVerdict::holds);
 }
 
 TEST(Claims, AWorldWhereSeveralDevicesWinContradictsThem) {
@@ -59,9 +65,9 @@ TEST(Claims, AWorldWhereSeveralDevicesWinContradictsThem) {
   for (StudyPoint& p : study.points)
     if (p.ranks > 1) p.epoch_s /= 20, p.step.value /= 20, p.pieces.comm_s = 0;
   const auto claims = claims_of(study);
-  EXPECT_EQ(find(claims, "one GPU beats several").verdict,
+  EXPECT_EQ(claim_with(claims, "one GPU beats several").verdict,
             ClaimVerdict::does_not_hold);
-  EXPECT_EQ(find(claims, "network choke").verdict,
+  EXPECT_EQ(claim_with(claims, "network choke").verdict,
             ClaimVerdict::cannot_be_tested);
 }
 
@@ -82,7 +88,7 @@ TEST(Claims, WithoutPointsNothingIsDecided) {
 TEST(Claims, SynchronisedStatisticsAreSaidBesideLocalOnesByPayload) {
   Study study{.paths = {}, .kind = "hpml"};
   for (const char* arm : {"", "sync_batchnorm=true"}) {
-    StudyPoint p = point("resnet18", "ddp", 2, 16, 100);
+    StudyPoint p = claim_point("resnet18", "ddp", 2, 16, 100);
     p.arm = arm;
     p.payloads = {{"control", 1, 8, 0, 1e-6},
                   {"gradients", 3, 44.7e6, 44.7e6, 4e-3}};
@@ -91,7 +97,7 @@ TEST(Claims, SynchronisedStatisticsAreSaidBesideLocalOnesByPayload) {
     study.points.push_back(p);
   }
   const auto claims = claims_of(study);
-  const Claim& claim = find(claims, "BatchNorm's statistics");
+  const Claim& claim = claim_with(claims, "BatchNorm's statistics");
   EXPECT_EQ(claim.verdict, ClaimVerdict::does_not_hold);
   EXPECT_NE(claim.measured.find(
                 "a step on 2 x 8 sends with local statistics 44.7 MB of "
@@ -102,7 +108,7 @@ TEST(Claims, SynchronisedStatisticsAreSaidBesideLocalOnesByPayload) {
       << claim.measured;
   study.points.pop_back();
   const auto alone = claims_of(study);
-  EXPECT_EQ(find(alone, "BatchNorm's statistics").verdict,
+  EXPECT_EQ(claim_with(alone, "BatchNorm's statistics").verdict,
             ClaimVerdict::cannot_be_tested);
 }
 
@@ -111,7 +117,7 @@ TEST(Claims, APredictedTimeSaysSo) {
   for (StudyPoint& p : study.points)
     if (p.ranks == 4) p.origin = Origin::predicted;
   const auto claims = claims_of(study);
-  const Claim& same = find(claims, "2, 3 and 4 GPUs take the same");
+  const Claim& same = claim_with(claims, "2, 3 and 4 GPUs take the same");
   EXPECT_NE(same.measured.find("(predicted)"), std::string::npos);
 }
 
@@ -120,7 +126,8 @@ TEST(Claims, APredictedTimeSaysSo) {
 Study routes(double star_4_s, double ring_4_s) {
   Study study{.paths = {}, .kind = "stevens"};
   const auto add = [&](const char* route, std::int64_t ranks, double step_s) {
-    StudyPoint p = point("linear", "data_parallel", ranks, 20, 100 * step_s);
+    StudyPoint p =
+        claim_point("linear", "data_parallel", ranks, 20, 100 * step_s);
     p.step = single_value(step_s), p.route = route;
     p.origin = Origin::predicted, p.why = "predicted from 4x1080ti";
     study.points.push_back(p);
@@ -132,7 +139,7 @@ Study routes(double star_4_s, double ring_4_s) {
 
 TEST(Claims, TheRouteIsWhyTwoAndFourAreEqual) {
   const auto claims = claims_of(routes(0.0748, 0.0263));
-  const Claim& why = find(claims, "NCCL sends to many");
+  const Claim& why = claim_with(claims, "NCCL sends to many");
   EXPECT_EQ(why.verdict, ClaimVerdict::holds);
   EXPECT_NE(why.measured.find("batch 20 on 2, 3, 4 devices: star 26.1 ms, 50.5 "
                               "ms, 74.8 ms (predicted from 4x1080ti); ring "
@@ -141,7 +148,7 @@ TEST(Claims, TheRouteIsWhyTwoAndFourAreEqual) {
       << why.measured;
   EXPECT_NE(why.measured.find("links of their own"), std::string::npos);
   // The seed's own route is the one that is judged.
-  const Claim& same = find(claims, "take the same time");
+  const Claim& same = claim_with(claims, "take the same time");
   EXPECT_EQ(same.verdict, ClaimVerdict::holds);
   EXPECT_NE(same.measured.find("star, all through device 0: furthest apart"),
             std::string::npos);
@@ -149,7 +156,7 @@ TEST(Claims, TheRouteIsWhyTwoAndFourAreEqual) {
 
 TEST(Claims, ARouteThatChangesNothingOrDoesNotLevelIsNotWhy) {
   const auto verdict = [](const Study& study) {
-    return find(claims_of(study), "NCCL sends to many").verdict;
+    return claim_with(claims_of(study), "NCCL sends to many").verdict;
   };
   EXPECT_EQ(verdict(routes(0.0263, 0.0263)), ClaimVerdict::does_not_hold);
   EXPECT_EQ(verdict(routes(0.0748, 0.0600)), ClaimVerdict::does_not_hold);
@@ -162,17 +169,20 @@ TEST(Claims, HpmlWeakScalingAsPublishedHolds) {
   Study study{.paths = {}, .kind = "hpml"};
   for (const SeedFigure& f : seed_figures("hpml"))
     if (f.figure == "Table 1" || f.quantity == "strong_epoch")
-      study.points.push_back(point("resnet18", f.ranks > 1 ? "ddp" : "single",
-                                   f.ranks, f.global_batch, f.value));
+      study.points.push_back(claim_point("resnet18",
+                                         f.ranks > 1 ? "ddp" : "single",
+                                         f.ranks, f.global_batch, f.value));
   const auto claims = claims_of(study);
-  EXPECT_EQ(find(claims, "weak scaling").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "strong scaling").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "larger the batch").verdict, ClaimVerdict::holds);
-  EXPECT_NE(find(claims, "weak scaling").measured.find("4 x 512: 3.63"),
+  EXPECT_EQ(claim_with(claims, "weak scaling").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "strong scaling").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "larger the batch").verdict,
+            ClaimVerdict::holds);
+  EXPECT_NE(claim_with(claims, "weak scaling").measured.find("4 x 512: 3.63"),
             std::string::npos);
 }
 
-RunFacts trained(std::int64_t batch, const std::string& arm, double accuracy) {
+RunFacts trained_run(std::int64_t batch, const std::string& arm,
+                     double accuracy) {
   RunFacts run;
   run.model = "mobilenet_v2", run.arm = arm, run.global_batch = batch;
   run.epoch_s = 1000.0 / static_cast<double>(batch);
@@ -184,20 +194,24 @@ RunFacts trained(std::int64_t batch, const std::string& arm, double accuracy) {
 
 TEST(Claims, WhatTheLearningRateDidIsNotTheBatchs) {
   Study study{.paths = {}, .kind = "qeios"};
-  study.runs = {trained(32, "fixed", 0.8), trained(64, "fixed", 0.82),
-                trained(128, "fixed", 0.7), trained(128, "linear", 0.82)};
+  study.runs = {trained_run(32, "fixed", 0.8), trained_run(64, "fixed", 0.82),
+                trained_run(128, "fixed", 0.7),
+                trained_run(128, "linear", 0.82)};
   const auto claims = claims_of(study);
-  EXPECT_EQ(find(claims, "batch 64").verdict, ClaimVerdict::holds);
-  EXPECT_EQ(find(claims, "128 loses").verdict, ClaimVerdict::does_not_hold);
-  study.runs[3] = trained(128, "linear", 0.7);
-  EXPECT_EQ(find(claims_of(study), "128 loses").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "batch 64").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims, "128 loses").verdict,
+            ClaimVerdict::does_not_hold);
+  study.runs[3] = trained_run(128, "linear", 0.7);
+  EXPECT_EQ(claim_with(claims_of(study), "128 loses").verdict,
+            ClaimVerdict::holds);
 }
 
 TEST(Claims, AScaledRateIsKnownByEitherSpelling) {
   Study study{.paths = {}, .kind = "qeios"};
-  study.runs = {trained(32, "", 0.8), trained(64, "", 0.82),
-                trained(128, "", 0.7), trained(128, "lr_rule=linear", 0.82)};
-  EXPECT_EQ(find(claims_of(study), "128 loses").verdict,
+  study.runs = {trained_run(32, "", 0.8), trained_run(64, "", 0.82),
+                trained_run(128, "", 0.7),
+                trained_run(128, "lr_rule=linear", 0.82)};
+  EXPECT_EQ(claim_with(claims_of(study), "128 loses").verdict,
             ClaimVerdict::does_not_hold);
   for (const char* arm : {"linear", "lr_rule=linear", "lr_rule=square_root",
                           "lr_rule=linear, warmup_epochs=1.0"})
@@ -213,13 +227,14 @@ TEST(Claims, AScaledRateIsKnownByEitherSpelling) {
 TEST(Claims, MemoryThatRanksShareIsNotThatOfEach) {
   Study study{.paths = {}, .kind = "qeios"};
   for (const std::int64_t ranks : {1, 2}) {
-    StudyPoint p = point("mobilenet_v2", "ddp", ranks, 16, 1);
+    StudyPoint p = claim_point("mobilenet_v2", "ddp", ranks, 16, 1);
     p.device = "cuda", p.peak_memory_bytes = 4e9 / static_cast<double>(ranks);
     study.points.push_back(p);
   }
-  EXPECT_EQ(find(claims_of(study), "memory").verdict, ClaimVerdict::holds);
+  EXPECT_EQ(claim_with(claims_of(study), "memory").verdict,
+            ClaimVerdict::holds);
   study.points[1].why = "ranks 2, GPUs 1";
-  EXPECT_EQ(find(claims_of(study), "memory").verdict,
+  EXPECT_EQ(claim_with(claims_of(study), "memory").verdict,
             ClaimVerdict::cannot_be_tested);
 }
 
@@ -234,50 +249,51 @@ Study on_samples(std::int64_t samples, std::vector<RunFacts> runs) {
 TEST(Claims, NetsThatLearntNothingDecideNothing) {
   std::vector<RunFacts> runs;
   for (const std::int64_t batch : {16, 32, 64, 128})
-    runs.push_back(trained(batch, "fixed", 0.2));
-  runs.push_back(trained(128, "linear", 0.2));
-  runs.push_back(trained(32, "fixed, flip=false", 0.2));
-  runs.push_back(trained(32, "fixed", 0.2));
+    runs.push_back(trained_run(batch, "fixed", 0.2));
+  runs.push_back(trained_run(128, "linear", 0.2));
+  runs.push_back(trained_run(32, "fixed, flip=false", 0.2));
+  runs.push_back(trained_run(32, "fixed", 0.2));
   runs.back().ranks = 2;
   const auto claims = claims_of(on_samples(250, runs));
   for (const char* text : {"batch 64", "128 loses", "single GPU overfits",
                            "prevent overfitting"}) {
-    const Claim& c = find(claims, text);
+    const Claim& c = claim_with(claims, text);
     EXPECT_EQ(c.verdict, ClaimVerdict::cannot_be_tested) << text;
     EXPECT_NE(c.measured.find("nothing was learnt: 20.0 %"), std::string::npos)
         << c.measured;
   }
-  EXPECT_NE(find(claims, "smaller batches").measured.find("times alone"),
+  EXPECT_NE(claim_with(claims, "smaller batches").measured.find("times alone"),
             std::string::npos);
 }
 
 TEST(Claims, ASmallValidationSetTellsNoNearAccuraciesApart) {
   const std::vector<RunFacts> runs = {
-      trained(32, "", 0.712), trained(64, "", 0.688), trained(128, "", 0.704),
-      trained(128, "lr_rule=linear", 0.672)};
+      trained_run(32, "", 0.712), trained_run(64, "", 0.688),
+      trained_run(128, "", 0.704), trained_run(128, "lr_rule=linear", 0.672)};
   for (const char* text : {"batch 64", "128 loses"}) {
-    const Claim few = find(claims_of(on_samples(250, runs)), text);
+    const Claim few = claim_with(claims_of(on_samples(250, runs)), text);
     EXPECT_EQ(few.verdict, ClaimVerdict::cannot_be_tested) << text;
     EXPECT_NE(few.measured.find("noise of its 250"), std::string::npos);
-    EXPECT_EQ(find(claims_of(on_samples(100000, runs)), text).verdict,
+    EXPECT_EQ(claim_with(claims_of(on_samples(100000, runs)), text).verdict,
               ClaimVerdict::does_not_hold)
         << text;
   }
 }
 
 TEST(Claims, OverfittingIsJudgedWhereOneDeviceOverfits) {
-  RunFacts one = trained(32, "fixed", 0.7), two = one;
+  RunFacts one = trained_run(32, "fixed", 0.7), two = one;
   two.ranks = 2;
   const auto verdict = [&](double on_two) {
     two.epochs.back().val_accuracy = on_two;
-    return find(claims_of(on_samples(2000, {one, two})), "single GPU overfits")
+    return claim_with(claims_of(on_samples(2000, {one, two})),
+                      "single GPU overfits")
         .verdict;
   };
   EXPECT_EQ(verdict(0.71), ClaimVerdict::does_not_hold);
   EXPECT_EQ(verdict(0.85), ClaimVerdict::holds);
   // Worse on several devices is not what the seed says.
   EXPECT_EQ(verdict(0.5), ClaimVerdict::does_not_hold);
-  one = trained(32, "fixed", 0.89), two = one, two.ranks = 2;
+  one = trained_run(32, "fixed", 0.89), two = one, two.ranks = 2;
   EXPECT_EQ(verdict(0.89), ClaimVerdict::cannot_be_tested);
 }
 

@@ -12,7 +12,7 @@ constexpr double kLinear = 12'102'220 * 4.0;  // bytes of its parameters
 
 // A world that is known: one device takes 0.1 s and 2 ms a step, several send
 // the model out and back at `rate` on top.
-Study known(double rate, Origin several = Origin::measured) {
+Study known_study(double rate, Origin several = Origin::measured) {
   Study study{.paths = {}, .kind = "stevens"};
   for (const std::int64_t batch : {10, 20, 50, 100, 500})
     for (const std::int64_t ranks : {1, 2}) {
@@ -37,8 +37,8 @@ Study known(double rate, Origin several = Origin::measured) {
   return study;
 }
 
-const EpochLine& find(const std::vector<EpochLine>& lines, bool here,
-                      const std::string& model, std::int64_t ranks) {
+const EpochLine& line_of(const std::vector<EpochLine>& lines, bool here,
+                         const std::string& model, std::int64_t ranks) {
   for (const EpochLine& line : lines)
     if (line.here == here && line.model == model && line.ranks == ranks)
       return line;
@@ -47,23 +47,23 @@ const EpochLine& find(const std::vector<EpochLine>& lines, bool here,
 
 TEST(EpochLines, AKnownLinkIsReadFromTheSlopeOnceOneDevicesIsTakenAway) {
   const double rate = 2e9;
-  const std::vector<EpochLine> lines = epoch_lines_of(known(rate));
-  const EpochLine& two = find(lines, true, "linear", 2);
+  const std::vector<EpochLine> lines = epoch_lines_of(known_study(rate));
+  const EpochLine& two = line_of(lines, true, "linear", 2);
   const double step_s = 2 * kLinear / rate;
   EXPECT_NEAR(two.communication_share(), step_s / (step_s + 0.002), 1e-9);
   EXPECT_NEAR(two.rate(), 2 * kLinear / (step_s + 0.002), 1);
   EXPECT_NEAR(two.exposed_by_bytes->slope, 1 / rate, 1e-15);
   EXPECT_NEAR(two.by_inverse_batch.offset, 0.1, 1e-9);
   EXPECT_NEAR(two.by_inverse_batch.slope, 2000 * (step_s + 0.002), 1e-6);
-  EXPECT_FALSE(find(lines, true, "linear", 1).by_bytes);
+  EXPECT_FALSE(line_of(lines, true, "linear", 1).by_bytes);
 }
 
 // The seed's arithmetic: 10, 2 and 1 GB in 5, 1 and 0.5 s, about 2 GB/s. One
 // GPU, which sends nothing, has a tenth of that slope.
 TEST(EpochLines, TheSeedsOwnNumbersReadTwoGigabytesASecond) {
-  const std::vector<EpochLine> lines = epoch_lines_of(known(2e9));
+  const std::vector<EpochLine> lines = epoch_lines_of(known_study(2e9));
   for (const std::int64_t ranks : {2, 4}) {
-    const EpochLine& seed = find(lines, false, "linear", ranks);
+    const EpochLine& seed = line_of(lines, false, "linear", ranks);
     EXPECT_NEAR(seed.rate(), 2.2e9, 0.05e9);
     EXPECT_NEAR(seed.communication_share(), 0.906, 0.005);
     EXPECT_GT(seed.by_bytes->r2, 0.999);
@@ -71,20 +71,20 @@ TEST(EpochLines, TheSeedsOwnNumbersReadTwoGigabytesASecond) {
 }
 
 TEST(EpochLines, PointsThatFollowNoLineHaveNoShares) {
-  Study study = known(2e9);
+  Study study = known_study(2e9);
   for (StudyPoint& p : study.points) p.model = "conv1d";
   const EpochLine& seed =
-      find(epoch_lines_of(study), false, "conv1d", 2);  // R2 0.53
+      line_of(epoch_lines_of(study), false, "conv1d", 2);  // R2 0.53
   EXPECT_TRUE(std::isnan(seed.communication_share()));
   const Table table = byte_lines_table(epoch_lines_of(study));
   EXPECT_EQ(to_json(table)["rows"].back()["communication_share"], nullptr);
 }
 
 TEST(EpochLines, WhatWasNotRunHasThePlansBytesAndSaysPredicted) {
-  Study study = known(2e9, Origin::predicted);
+  Study study = known_study(2e9, Origin::predicted);
   for (StudyPoint& p : study.points) p.payloads.clear();
   const std::vector<EpochLine> lines = epoch_lines_of(study);
-  const EpochLine& two = find(lines, true, "linear", 2);
+  const EpochLine& two = line_of(lines, true, "linear", 2);
   EXPECT_EQ(two.origin, Origin::predicted);
   EXPECT_FALSE(two.exposed_by_bytes);
   // Out and back, half of the clips and of the answers beside them.
@@ -92,7 +92,7 @@ TEST(EpochLines, WhatWasNotRunHasThePlansBytesAndSaysPredicted) {
 }
 
 TEST(EpochLines, TwoBatchSizesAreNoLine) {
-  Study study = known(2e9);
+  Study study = known_study(2e9);
   std::erase_if(study.points,
                 [](const StudyPoint& p) { return p.global_batch > 20; });
   EXPECT_TRUE(epoch_lines_of(study).empty());

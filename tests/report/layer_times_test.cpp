@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 // A model of two layers on a device with launch costs: `thin` takes 100 us
 // whatever the batch, `wide` 10 us a sample, the update 20 us, the rest of a
 // step 5 us a sample.
-Profile known() {
+Profile known_profile() {
   Profile p;
   p.model = "linear", p.device = "made device", p.software = "by hand";
   p.batches = {1, 10, 100, 1000};
@@ -44,7 +44,7 @@ class LayerTimesTest : public ::testing::Test {
               ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "profiles");
-    save_profile(folder_ / "profiles/linear.json", known());
+    save_profile(folder_ / "profiles/linear.json", known_profile());
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -104,7 +104,7 @@ TEST_F(LayerTimesTest, TheLayerThatFallsIsNamedAndWhatIsFlatSaysSo) {
 
 TEST_F(LayerTimesTest, ADipIsExplainedByTheLayersThatDipToo) {
   // At 100 the wide layer finds a better kernel: 4 us a sample less.
-  Profile p = known();
+  Profile p = known_profile();
   p.layers[1].forward_s[2] -= 4e-6 * 100, p.step_s[2] -= 4e-6 * 100;
   save_profile(folder_ / "profiles/linear.json", p);
   const LayerFindings found = layer_findings_of(study(4e-6));

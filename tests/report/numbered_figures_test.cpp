@@ -8,9 +8,9 @@
 namespace lockstep {
 namespace {
 
-StudyPoint point(const std::string& strategy, std::int64_t ranks,
-                 std::int64_t batch, double epoch_s,
-                 Origin origin = Origin::measured) {
+StudyPoint figure_point(const std::string& strategy, std::int64_t ranks,
+                        std::int64_t batch, double epoch_s,
+                        Origin origin = Origin::measured) {
   StudyPoint p{.model = "linear",
                .strategy = strategy,
                .device = "cpu",
@@ -23,12 +23,12 @@ StudyPoint point(const std::string& strategy, std::int64_t ranks,
 
 Study at_20_and_30() {
   Study study{.paths = {}, .kind = "stevens"};
-  study.points = {point("single", 1, 20, 0.5),
-                  point("data_parallel", 2, 20, 2.0),
-                  point("data_parallel", 4, 20, 2.5, Origin::predicted),
-                  point("ddp", 2, 20, 1.0),
-                  point("ddp", 2, 30, 0.9),
-                  point("single", 1, 30, 0.4)};
+  study.points = {figure_point("single", 1, 20, 0.5),
+                  figure_point("data_parallel", 2, 20, 2.0),
+                  figure_point("data_parallel", 4, 20, 2.5, Origin::predicted),
+                  figure_point("ddp", 2, 20, 1.0),
+                  figure_point("ddp", 2, 30, 0.9),
+                  figure_point("single", 1, 30, 0.4)};
   return study;
 }
 
@@ -39,9 +39,9 @@ const NumberedFigure& figure(const std::vector<NumberedFigure>& all,
   throw Error(Fault::internal, std::to_string(number), "no such figure");
 }
 
-const FigureTime* find(const NumberedFigure& f, bool here,
-                       const std::string& name, std::int64_t ranks,
-                       std::int64_t batch) {
+const FigureTime* time_in(const NumberedFigure& f, bool here,
+                          const std::string& name, std::int64_t ranks,
+                          std::int64_t batch) {
   for (const FigureTime& t : f.times)
     if (t.here == here && t.name == name && t.ranks == ranks &&
         t.global_batch == batch)
@@ -55,25 +55,26 @@ TEST(NumberedFigures, BarsHoldTheSeedsTimesThePredictionAndEveryWayHere) {
   const NumberedFigure& three = figure(figures, 3);
   EXPECT_EQ(three.title(), "Figure 3 of the seed: linear at batch 20");
   // reference: the seed's public repository, linear on 4 GPUs at batch 20
-  EXPECT_DOUBLE_EQ(find(three, false, "the seed", 4, 20)->epoch_s, 4.662555);
-  const FigureTime* guess = find(three, false, "predicted for its GPUs", 3, 20);
+  EXPECT_DOUBLE_EQ(time_in(three, false, "the seed", 4, 20)->epoch_s, 4.662555);
+  const FigureTime* guess =
+      time_in(three, false, "predicted for its GPUs", 3, 20);
   ASSERT_NE(guess, nullptr);
   EXPECT_EQ(guess->origin, Origin::predicted);
   EXPECT_DOUBLE_EQ(guess->epoch_s, SeedGpus().epoch_s("linear", 3, 20));
-  EXPECT_EQ(find(three, true, "data_parallel", 2, 20)->epoch_s, 2.0);
-  EXPECT_EQ(find(three, true, "data_parallel", 4, 20)->origin,
+  EXPECT_EQ(time_in(three, true, "data_parallel", 2, 20)->epoch_s, 2.0);
+  EXPECT_EQ(time_in(three, true, "data_parallel", 4, 20)->origin,
             Origin::predicted);
-  EXPECT_EQ(find(three, true, "ddp", 2, 20)->epoch_s, 1.0);
-  EXPECT_EQ(find(three, true, "ddp", 2, 30), nullptr);
+  EXPECT_EQ(time_in(three, true, "ddp", 2, 20)->epoch_s, 1.0);
+  EXPECT_EQ(time_in(three, true, "ddp", 2, 30), nullptr);
 }
 
 TEST(NumberedFigures, LinesTakeTheSeedsWayAndEveryBatch) {
   const auto figures = numbered_figures(at_20_and_30());
   const NumberedFigure& eleven = figure(figures, 11);
-  EXPECT_NE(find(eleven, true, "single", 1, 30), nullptr);
-  EXPECT_NE(find(eleven, true, "data_parallel", 2, 20), nullptr);
-  EXPECT_EQ(find(eleven, true, "ddp", 2, 30), nullptr);
-  EXPECT_NE(find(eleven, false, "the seed", 2, 600), nullptr);
+  EXPECT_NE(time_in(eleven, true, "single", 1, 30), nullptr);
+  EXPECT_NE(time_in(eleven, true, "data_parallel", 2, 20), nullptr);
+  EXPECT_EQ(time_in(eleven, true, "ddp", 2, 30), nullptr);
+  EXPECT_NE(time_in(eleven, false, "the seed", 2, 600), nullptr);
 }
 
 TEST(NumberedFigures, WhatTheStudyHasNoPointOfIsNamedNotDrawn) {
@@ -90,10 +91,10 @@ TEST(NumberedFigures, WhatTheStudyHasNoPointOfIsNamedNotDrawn) {
 
 TEST(NumberedFigures, AMeasuredTimeWinsOverAPredictedOne) {
   Study study = at_20_and_30();
-  study.points.insert(study.points.begin(),
-                      point("data_parallel", 2, 20, 9, Origin::predicted));
+  study.points.insert(study.points.begin(), figure_point("data_parallel", 2, 20,
+                                                         9, Origin::predicted));
   const auto figures = numbered_figures(study);
-  EXPECT_EQ(find(figure(figures, 3), true, "data_parallel", 2, 20)->epoch_s,
+  EXPECT_EQ(time_in(figure(figures, 3), true, "data_parallel", 2, 20)->epoch_s,
             2.0);
 }
 

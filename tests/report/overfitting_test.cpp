@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-RunFacts trained(std::vector<double> val_loss, double train, double val) {
+RunFacts learnt_run(std::vector<double> val_loss, double train, double val) {
   RunFacts run;
   run.validation_samples = 400;
   for (const double loss : val_loss) {
@@ -31,8 +31,8 @@ Json rows_of(std::vector<RunFacts> runs) {
 TEST(Overfitting, TheGapAndTheTurnAreMeansOverSeeds) {
   // Mean losses 1.1, 0.65, 0.7, 0.9: lowest in the second epoch, though one
   // seed alone turns in the third.
-  const Json rows = rows_of({trained({1.0, 0.6, 0.8, 1.0}, 0.9, 0.6),
-                             trained({1.2, 0.7, 0.6, 0.8}, 1.0, 0.8)});
+  const Json rows = rows_of({learnt_run({1.0, 0.6, 0.8, 1.0}, 0.9, 0.6),
+                             learnt_run({1.2, 0.7, 0.6, 0.8}, 1.0, 0.8)});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0]["runs"], 2);
   EXPECT_EQ(rows[0]["epochs"], 4);
@@ -48,13 +48,13 @@ TEST(Overfitting, TheGapAndTheTurnAreMeansOverSeeds) {
 }
 
 TEST(Overfitting, ALossLowestAtTheEndDidNotTurn) {
-  const Json rows = rows_of({trained({1.0, 0.9, 0.8}, 0.9, 0.6)});
+  const Json rows = rows_of({learnt_run({1.0, 0.9, 0.8}, 0.9, 0.6)});
   EXPECT_EQ(rows[0]["turn_epoch"], 3);
   EXPECT_EQ(rows[0]["note"], "it did not turn");
 }
 
 TEST(Overfitting, ANetThatLearntNothingIsNamed) {
-  RunFacts run = trained({1.0, 2.0}, 0.25, 0.22);
+  RunFacts run = learnt_run({1.0, 2.0}, 0.25, 0.22);
   run.classes = 5;
   EXPECT_EQ(rows_of({run})[0]["note"], "no better than a guess");
   run.classes = 10;
@@ -63,22 +63,22 @@ TEST(Overfitting, ANetThatLearntNothingIsNamed) {
 
 TEST(Overfitting, NothingIsSaidOfOneEvaluationOrNone) {
   const double none = std::nan("");
-  EXPECT_TRUE(rows_of({trained({1.0}, 0.9, 0.6)}).empty());
-  EXPECT_TRUE(rows_of({trained({none, none, none}, 0.9, none)}).empty());
+  EXPECT_TRUE(rows_of({learnt_run({1.0}, 0.9, 0.6)}).empty());
+  EXPECT_TRUE(rows_of({learnt_run({none, none, none}, 0.9, none)}).empty());
   EXPECT_TRUE(rows_of({}).empty());
 }
 
 TEST(Overfitting, EpochsInBetweenMayGoWithoutEvaluation) {
   const double none = std::nan("");
-  const Json rows = rows_of({trained({1.0, none, 0.7, none, 0.8}, 0.9, 0.6),
-                             trained({1.0, 0.1, 0.7, none, 0.8}, 0.9, 0.6)});
+  const Json rows = rows_of({learnt_run({1.0, none, 0.7, none, 0.8}, 0.9, 0.6),
+                             learnt_run({1.0, 0.1, 0.7, none, 0.8}, 0.9, 0.6)});
   EXPECT_EQ(rows[0]["turn_epoch"], 3);
 }
 
 TEST(Overfitting, ARunThatDivergedIsCountedApart) {
   const Json rows =
-      rows_of({trained({1.0, 0.7, 0.8}, 0.9, 0.6),
-               trained({1.0, 0.7, std::nan("")}, std::nan(""), 0.1)});
+      rows_of({learnt_run({1.0, 0.7, 0.8}, 0.9, 0.6),
+               learnt_run({1.0, 0.7, std::nan("")}, std::nan(""), 0.1)});
   EXPECT_EQ(rows[0]["runs"], 1);
   EXPECT_EQ(rows[0]["note"], "1 more run(s) lost their numbers");
 }

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-StudyPoint point(const std::string& model, std::int64_t ranks, double step_s,
-                 Origin origin = Origin::measured) {
+StudyPoint size_point(const std::string& model, std::int64_t ranks,
+                      double step_s, Origin origin = Origin::measured) {
   StudyPoint p;
   p.model = model, p.strategy = ranks > 1 ? "ddp" : "single", p.device = "cpu";
   p.ranks = ranks, p.global_batch = 64, p.per_rank = 64 / ranks;
@@ -32,10 +32,10 @@ Study three_sizes() {
   for (const Row& row :
        {Row{"variable 100k/20M", 1.9, 3.6}, Row{"variable 1M/20M", 1.3, 1.5},
         Row{"variable 10M/20M", 0.8, 0.5}}) {
-    study.points.push_back(point(row.model, 1, 0.1));
-    study.points.push_back(point(row.model, 2, 0.1 / row.two));
+    study.points.push_back(size_point(row.model, 1, 0.1));
+    study.points.push_back(size_point(row.model, 2, 0.1 / row.two));
     study.points.push_back(
-        point(row.model, 4, 0.1 / row.four, Origin::predicted));
+        size_point(row.model, 4, 0.1 / row.four, Origin::predicted));
   }
   return study;
 }
@@ -81,8 +81,8 @@ TEST(SizeMap, AnIntervalThatReachesAnotherWordIsSaid) {
 TEST(SizeMap, WhereTheRatioDoesNotDecideThatIsSaid) {
   Study study = three_sizes();
   // The same ratio as the one that scales, and it chokes.
-  study.points.push_back(point("variable 10k/2M", 1, 0.001));
-  study.points.push_back(point("variable 10k/2M", 2, 0.002));
+  study.points.push_back(size_point("variable 10k/2M", 1, 0.001));
+  study.points.push_back(size_point("variable 10k/2M", 2, 0.002));
   EXPECT_NE(sentence(boundaries_of(size_map_of(study))[0])
                 .find("scales up to 0.02, but chokes from 0.02 on: the ratio "
                       "alone does not decide"),

@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-PointState trained(const char* id, bool timed, bool shared) {
+PointState trained_point(const char* id, bool timed, bool shared) {
   PointState p{.id = id, .mode = "train", .why = {}};
   p.runs.push_back({.run = {},
                     .host = {},
@@ -29,10 +29,10 @@ std::string row_of(PointState point) {
 }
 
 TEST(SweepTable, ARunBesideOthersShowsItsAccuracyAndNoTime) {
-  const std::string alone = row_of(trained("a", true, false));
+  const std::string alone = row_of(trained_point("a", true, false));
   EXPECT_THAT(alone, HasSubstr("measured"));
   EXPECT_THAT(alone, HasSubstr("45.6"));
-  const std::string beside = row_of(trained("b", false, true));
+  const std::string beside = row_of(trained_point("b", false, true));
   EXPECT_THAT(beside, HasSubstr("ran, not timed"));
   EXPECT_THAT(beside, HasSubstr("ran beside others: not timed"));
   EXPECT_THAT(beside, HasSubstr("0.75"));
