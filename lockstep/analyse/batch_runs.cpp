@@ -168,8 +168,30 @@ bool chose_itself(const Stored& run) {
   return run.config.batch.mode != BatchMode::fixed;
 }
 
+// Runs left out, by reason in the order of the first: a study of a hundred runs
+// has few reasons.
+class LeftOut {
+ public:
+  void add(const std::string& name, const std::string& why) {
+    for (auto& [reason, names] : by_reason_)
+      if (reason == why) return names.push_back(name);
+    by_reason_.push_back({why, {name}});
+  }
+  void say(std::vector<std::string>& notes) const {
+    for (const auto& [why, names] : by_reason_)
+      notes.push_back(names.size() == 1
+                          ? fmt::format("{} left out: {}", names[0], why)
+                          : fmt::format("{} runs left out ({} to {}), each: {}",
+                                        names.size(), names.front(),
+                                        names.back(), why));
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason_;
+};
+
 // A run that was not timed takes its times from its siblings, or is left out.
-std::vector<Stored> with_times(std::vector<Stored> runs,
+std::vector<Stored> with_times(std::vector<Stored> runs, LeftOut& left_out,
                                std::vector<std::string>& notes) {
   std::vector<EpochTimes> all;
   for (const Stored& run : runs) all.push_back(times_of(run));
@@ -181,10 +203,11 @@ std::vector<Stored> with_times(std::vector<Stored> runs,
                  : own        ? std::nullopt
                               : borrowed(all[i], all);
     if (!times) {
-      notes.push_back(fmt::format(
-          "{} left out: it {} and {}", runs[i].name, runs[i].not_timed,
-          own ? "a run that chooses its batch has times of its own"
-              : "no run of the same settings was timed"));
+      left_out.add(
+          runs[i].name,
+          fmt::format("it {} and {}", runs[i].not_timed,
+                      own ? "a run that chooses its batch has times of its own"
+                          : "no run of the same settings was timed"));
       continue;
     }
     borrowers += all[i].timed ? 0 : 1;
@@ -298,14 +321,16 @@ BatchRuns read_batch_runs(const fs::path& study, std::int64_t classes) {
   BatchRuns out;
   std::vector<Stored> kept;
   UntimedRuns untimed;
+  LeftOut left_out;
   for (const fs::path& path : run_folders(study)) {
     Stored run = read_run(path, study, untimed);
     if (const std::string why = reason_against(run); !why.empty())
-      out.notes.push_back(fmt::format("{} left out: {}", run.name, why));
+      left_out.add(run.name, why);
     else
       kept.push_back(std::move(run));
   }
-  kept = with_times(std::move(kept), out.notes);
+  kept = with_times(std::move(kept), left_out, out.notes);
+  left_out.say(out.notes);
   const std::vector<Stored> choosing = take_choosing(kept);
   if (kept.empty())
     throw Error(Fault::config, study.string(),

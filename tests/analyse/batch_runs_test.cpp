@@ -373,6 +373,19 @@ TEST(BatchRuns, RanksThatShareADeviceLendNoTimeAndSayWhy) {
                         "no run of the same settings was timed"));
 }
 
+TEST(BatchRuns, RunsLeftOutForOneReasonAreNamedOnce) {
+  const BatchStudy study;
+  study.add({.name = "a/1", .batch = 64, .seed = 1});
+  study.say("a", true);
+  for (const char* name : {"b", "c", "d"}) {
+    study.add({.name = name + std::string("/1"), .batch = 128, .lr = 0.7});
+    study.say(name, false, true);
+  }
+  EXPECT_THAT(study.read().notes,
+              Contains("3 runs left out (b/1 to d/1), each: it ran beside "
+                       "others and no run of the same settings was timed"));
+}
+
 TEST(BatchRuns, ARehearsalMakesNoArm) {
   const BatchStudy study;
   study.add({.name = "a", .batch = 32});

@@ -2,6 +2,7 @@
 """`lockstep sweep` without running anything: the list of points, and what is wrong with a grid."""
 import json
 import pathlib
+import shutil
 import tempfile
 import unittest
 
@@ -107,15 +108,21 @@ class DryRun(unittest.TestCase):
                 self.assertFalse((pathlib.Path(self.dir.name) / "new").exists())
 
     def test_dry_run_of_a_study_lists_what_is_left_of_it(self):
-        study = ROOT / "results/study_batch_resnet18_1xh200_2026-11"
-        done = {json.loads(line)["point"] for line in (study / "ledger.jsonl").read_text().splitlines()
-                if '"event":"done"' in line}
+        # A whole study, as if it had been stopped before its third seeds.
+        study = pathlib.Path(self.dir.name) / "stopped"
+        shutil.copytree(ROOT / "results/study_batch_resnet18_1xh200_2026-11", study)
+        ledger = [json.loads(line) for line in (study / "ledger.jsonl").read_text().splitlines()]
+        third = {e["point"] for e in ledger if "-linear-3-" in e.get("point", "")}
+        self.assertTrue(third)
+        kept = [e for e in ledger if e["event"] == "queued" or e.get("point") not in third]
+        (study / "ledger.jsonl").write_text("".join(json.dumps(e) + "\n" for e in kept))
+        for point in third:
+            shutil.rmtree(study / "runs" / point)
         before = sorted(p.name for p in study.rglob("*"))
         dry = lockstep("sweep", "--resume", study, "--dry-run", "--json")
         self.assertEqual(dry.returncode, 0, dry.stderr)
         left = {row["point"] for row in json.loads(dry.stdout)["rows"]}
-        self.assertEqual(len(left), 99 - len(done))
-        self.assertFalse(left & done)
+        self.assertEqual(left, third)
         self.assertIn(f"{len(left)} points left of 99", dry.stderr)
         # One device was measured at several batch sizes: the others follow it.
         self.assertIn("as measured here", dry.stdout)
