@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of seed 000 again: by their numbers, the seed's world on the left and
-// this study on the right, each with its own scale. What is predicted is
-// hatched or dotted with open markers.
+// Figures of the seeds again, by their numbers. Seed 000: the seed's world on the
+// left and this study on the right, each with its own scale; what is predicted is
+// hatched or dotted with open markers. Seed 002: accuracy on the left, loss on
+// the right.
 "use strict";
-Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, seconds, SYMBOLS, uniq }) => {
+Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, seconds, soft, SYMBOLS, uniq }) => {
   const LEFT = "the seed, 4 × GTX 1080 Ti", RIGHT = "this study";
   const hatch = (shape) => ({ shape, fillmode: "overlay", fgcolor: paper(), size: 6, solidity: 0.3 });
 
   // Two panels side by side, or one above the other where there is no room.
-  function panels(x, y) {
+  function panels(x, y, y2 = y, titles = [LEFT, RIGHT]) {
     const place = narrow ? [[[0, 1], [0.6, 1]], [[0, 1], [0, 0.4]]] : [[[0, 0.43], [0, 1]], [[0.57, 1], [0, 1]]];
     const title = (text, [[from], [, top]]) => ({ text, x: from, y: top, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom",
       showarrow: false, font: { size: 12 } });
-    return { annotations: [title(LEFT, place[0]), title(RIGHT, place[1])],
+    return { annotations: [title(titles[0], place[0]), title(titles[1], place[1])],
       xaxis: { ...x, domain: place[0][0] }, yaxis: { ...y, domain: place[0][1] },
-      xaxis2: { ...x, domain: place[1][0], anchor: "y2" }, yaxis2: { ...y, domain: place[1][1], anchor: "x2" } };
+      xaxis2: { ...x, domain: place[1][0], anchor: "y2" }, yaxis2: { ...y2, domain: place[1][1], anchor: "x2" } };
   }
   // Values far enough apart on a logarithmic axis to be read.
   const apart = (values) => rising(values).filter((v, i, all) => i === 0 || i === all.length - 1 || [10, 20, 50, 100, 200].includes(v) ||
@@ -132,8 +133,30 @@ Figures.add((doc, { colour, devices, groups, isNum, narrow, paper, rising, secon
       layout: panels({ title: { text: "1 / global batch (1/samples)" }, rangemode: "tozero" }, { title: { text: "time per epoch (s)" }, rangemode: "tozero", tickformat: "~g" }) };
   }
 
+  // Means over seeds with their bands; validation solid, training dotted.
+  function learning(figure) {
+    const traces = [];
+    figure.lines.forEach((line, i) => ["accuracy", "loss"].forEach((what, k) => [["val", "solid"], ["train", "dot"]].forEach(([which, dash]) => {
+      const bands = line[`${which}_${what}`], x = bands.map((_, e) => e + 1), axes = k ? { xaxis: "x2", yaxis: "y2" } : {};
+      const side = (j) => bands.map((b) => b[j]);
+      if (line.runs > 1 && which === "val") traces.push({ type: "scatter", mode: "lines", ...axes, x: [...x, ...x.slice().reverse()], y: [...side(2), ...side(1).reverse()],
+        fill: "toself", fillcolor: soft(i, 0.13), line: { width: 0 }, hoverinfo: "skip", showlegend: false });
+      traces.push({ type: "scatter", mode: "lines", ...axes, x, y: side(0), name: `${line.name} (${line.runs} ${line.runs > 1 ? "runs" : "run"})`, legendgroup: line.name,
+        showlegend: !k && which === "val", line: { color: colour(i), width: which === "val" ? 2 : 1.3, dash },
+        hovertemplate: `epoch %{x}: %{y:${k ? ".3g" : ".1%"}}<extra>${line.name}, ${which === "val" ? "validation" : "training"}</extra>` });
+    })));
+    const end = (line) => line.val_accuracy[line.val_accuracy.length - 1][0];
+    return { title: figure.title, panels: true, wide: true, traces,
+      caption: "Solid: validation, with a band over the runs; dotted: training.",
+      alt: `${figure.title}. Validation accuracy at the end: ${figure.lines.map((l) => `${l.name} ${isNum(end(l)) ? (100 * end(l)).toFixed(1) + " %" : "none"}`).join(", ")}.`,
+      layout: panels({ title: { text: "epoch" }, tickformat: "d", nticks: 8 }, { title: { text: "accuracy (%)" }, tickformat: ".0%" },
+        { type: "log", title: { text: "loss (nats)" }, tickformat: "~g", dtick: "D2" }, ["accuracy", "loss"]) };
+  }
+
+  const learnt = (doc.learning_figures || []).map(learning);
   const numbered = (doc.numbered_figures || []).map((f) => (f.global_batch ? bars(f) : lines(f)));
   const straight = ["linear", "conv1d"].flatMap((m) => [againstBytes(m), againstInverse(m)]);
   return [{ heading: "Is it the network? Epoch time as straight lines", figures: straight }, { heading: "The seed's figures by number", figures: numbered, text: [doc.figures_not_drawn,
-    "The seed's epochs hold the loading of its sound files, what is predicted for its GPUs does not."].filter(Boolean).join(" ") }];
+    "The seed's epochs hold the loading of its sound files, what is predicted for its GPUs does not."].filter(Boolean).join(" ") },
+  { heading: "The seed's figures by number: how it learns", figures: learnt, text: doc.learning_not_drawn || "" }];
 });

@@ -38,10 +38,6 @@ Best best_of(const RunsBySize& sizes, const BatchRuns& all) {
   return out;
 }
 
-std::string place(const std::string& arm, std::int64_t ranks) {
-  return fmt::format("{} device(s){}{}", ranks, arm.empty() ? "" : ", ", arm);
-}
-
 std::string said(const Best& best) {
   return fmt::format("the best ends with {:.4f} nats, its error is {:.4f}",
                      best.nats, best.error);
@@ -55,6 +51,10 @@ bool has_choice(const Arms& arms) {
 }
 
 }  // namespace
+
+std::string place_of(const std::string& arm, std::int64_t ranks) {
+  return fmt::format("{} device(s){}{}", ranks, arm.empty() ? "" : ", ", arm);
+}
 
 double information_error(double accuracy, std::int64_t classes,
                          std::int64_t examples) {
@@ -80,7 +80,7 @@ SortedArms sort_arms(const BatchRuns& runs) {
       if (sizes.size() < 2) {
         out.left_out.push_back(fmt::format(
             "left out, nothing to choose from: batch {:g} alone on {}",
-            sizes.begin()->first, place(name, ranks)));
+            sizes.begin()->first, place_of(name, ranks)));
         continue;
       }
       const Best best = best_of(sizes, runs);
@@ -91,7 +91,7 @@ SortedArms sort_arms(const BatchRuns& runs) {
       nothing = said(best);
       out.left_out.push_back(
           fmt::format("left out, no batch size learnt anything: {} ({})",
-                      place(name, ranks), nothing));
+                      place_of(name, ranks), nothing));
     }
   if (out.kept.empty())
     throw Error(Fault::data, "batch",

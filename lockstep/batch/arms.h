@@ -26,10 +26,15 @@ struct SortedArms {
 // Error{Fault::data} when no arm with several sizes learnt anything.
 SortedArms sort_arms(const BatchRuns& runs);
 
-// compare_batch_sizes() where the runs are sorted already.
+// "2 device(s), <arm>".
+std::string place_of(const std::string& arm, std::int64_t ranks);
+
+// compare_batch_sizes() where the runs are sorted already. An arm of which no
+// size reaches the target is added to `left_out` while another one's does.
 std::vector<BatchComparison> compare_arms(const Arms& arms,
                                           const BatchRuns& runs,
-                                          const CompareOptions& options);
+                                          const CompareOptions& options,
+                                          std::vector<std::string>& left_out);
 
 // What an arm's best information must be above to count as learnt: the error
 // of Fano's bound, which is two standard errors of the accuracy above chance,

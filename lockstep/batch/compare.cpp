@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "lockstep/batch/arms.h"
@@ -227,26 +228,38 @@ void finish(const BatchRuns& all, const Arm& arm,
 
 std::vector<BatchComparison> compare_arms(const Arms& arms,
                                           const BatchRuns& runs,
-                                          const CompareOptions& options) {
+                                          const CompareOptions& options,
+                                          std::vector<std::string>& left_out) {
   if (runs.runs.empty())
     throw Error(Fault::data, "runs", "there are none to compare");
   const CriterionOptions by = criterion_options(runs, options);
   std::vector<BatchComparison> out;
+  std::optional<TargetNotReached> missed;
   for (const auto& [name, by_ranks] : arms) {
     std::vector<Draft> drafts;
-    for (const auto& [ranks, sizes] : by_ranks)
-      drafts.push_back(draft(sizes, by));
+    for (const auto& [ranks, sizes] : by_ranks) {
+      try {
+        drafts.push_back(draft(sizes, by));
+      } catch (const TargetNotReached& none) {
+        left_out.push_back(fmt::format("left out, {}: {}",
+                                       place_of(name, ranks), none.what()));
+        missed = none;
+      }
+    }
+    if (drafts.empty()) continue;
     Arm arm;
     for (Draft& d : drafts) arm.push_back(&d);
     finish(runs, arm, options);
     for (Draft& d : drafts) out.push_back(std::move(d.c));
   }
+  if (out.empty() && missed) throw *missed;
   return out;
 }
 
 std::vector<BatchComparison> compare_batch_sizes(
     const BatchRuns& runs, const CompareOptions& options) {
-  return compare_arms(sort_arms(runs).kept, runs, options);
+  SortedArms arms = sort_arms(runs);
+  return compare_arms(arms.kept, runs, options, arms.left_out);
 }
 
 }  // namespace lockstep

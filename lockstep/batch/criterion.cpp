@@ -106,6 +106,11 @@ bool as_fast(const BatchOutcome& o, const BatchOutcome& fastest,
 
 }  // namespace
 
+TargetNotReached::TargetNotReached(double target_nats)
+    : Error(Fault::data, "batch",
+            fmt::format("no batch size reaches {:.4f} nats", target_nats),
+            "train longer, or ask for a lower target") {}
+
 InformationChoice choose_by_information(
     std::span<const BatchCandidate> candidates,
     const CriterionOptions& options) {
@@ -128,11 +133,7 @@ InformationChoice choose_by_information(
     if (o.discarded || o.num_reached == 0) continue;
     if (!fastest || o.rate > out.outcomes[*fastest].rate) fastest = i;
   }
-  if (!fastest)
-    throw Error(
-        Fault::data, "batch",
-        fmt::format("no batch size reaches {:.4f} nats", out.target_nats),
-        "train longer, or ask for a lower target");
+  if (!fastest) throw TargetNotReached(out.target_nats);
   out.fastest = out.chosen = *fastest;
   for (std::size_t i = 0; i < out.outcomes.size(); ++i) {
     if (!as_fast(out.outcomes[i], out.outcomes[*fastest], options.tie_share))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lockstep/batch/envelope.h"
+#include "lockstep/core/error.h"
 
 namespace lockstep {
 
@@ -53,6 +54,12 @@ struct InformationChoice {
   std::size_t fastest = 0;             // highest rate that passes the guard
   std::size_t chosen = 0;              // after ties
   std::vector<std::size_t> ties;       // as fast as `fastest`, itself included
+};
+
+// No batch size is ever at the target.
+class TargetNotReached : public Error {
+ public:
+  explicit TargetNotReached(double target_nats);
 };
 
 // Error{Fault::config} for fewer than two batch sizes, Error{Fault::data} when

@@ -115,8 +115,9 @@ std::string all_as_text(const BatchReport& r) {
 BatchReport make_batch_report(const BatchRuns& runs,
                               const CompareOptions& options,
                               const std::optional<DevicesAsked>& more) {
-  const SortedArms arms = sort_arms(runs);
-  const auto comparisons = compare_arms(arms.kept, runs, options);
+  SortedArms arms = sort_arms(runs);
+  const auto comparisons =
+      compare_arms(arms.kept, runs, options, arms.left_out);
   BatchReport out{
       .batches = batch_rows(comparisons),
       .choices = batch_choices(comparisons),

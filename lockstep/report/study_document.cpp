@@ -11,6 +11,7 @@
 #include "lockstep/report/claims.h"
 #include "lockstep/report/epoch_lines.h"
 #include "lockstep/report/layer_times.h"
+#include "lockstep/report/learning_figures.h"
 #include "lockstep/report/numbered_figures.h"
 #include "lockstep/report/overfitting.h"
 #include "lockstep/report/seed_figures.h"
@@ -97,6 +98,16 @@ void add_curves(Json& out, const Study& study) {
   out["curves_left_out"] = with.size() - n;
 }
 
+// The batch that information a second picks on one device; 0: none.
+std::int64_t picked_by_information(const BatchSection& batch) {
+  if (!batch.report) return 0;
+  for (const Json& row : rows_json(batch.report->choices))
+    if (row.value("criterion", "") == "information" && row["ranks"] == 1 &&
+        row["global_batch"].is_number())
+      return row["global_batch"].get<std::int64_t>();
+  return 0;
+}
+
 Json commands_of(const Study& study) {
   std::set<std::string> seen;
   Json out = Json::array();
@@ -150,6 +161,10 @@ Json study_document(const Study& study, const StudyFindings& findings,
   const std::vector<NumberedFigure> numbered = numbered_figures(study);
   out["numbered_figures"] = to_json(numbered);
   out["figures_not_drawn"] = figures_not_drawn(numbered);
+  const std::vector<LearningFigure> learning =
+      learning_figures(study, picked_by_information(findings.batch));
+  out["learning_figures"] = to_json(learning);
+  out["learning_not_drawn"] = learning_not_drawn(learning);
   add_curves(out, study);
   out["waterfall"] = waterfall_of(study, answers);
   out["commands"] = commands_of(study);

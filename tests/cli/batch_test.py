@@ -105,6 +105,17 @@ class Batch(unittest.TestCase):
         self.assertRegex(text, r"left out, nothing to choose from: batch 1024 alone on 1 "
                                r'device\(s\), optim.kind="lamb"')
 
+    def test_an_arm_that_misses_the_target_is_left_out_by_name(self):
+        done = lockstep("batch", STUDY, "--accuracy", "0.89", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r'left out, 1 device\(s\), optim.kind="lars".*: no batch size reaches 1\.7\d+ nats')
+        arms = {row["arm"] for row in json.loads(done.stdout)["rows"]}
+        self.assertTrue(any("lamb" in arm for arm in arms))
+        self.assertFalse(any("lars" in arm for arm in arms))
+        never = lockstep("batch", STUDY, "--accuracy", "0.99")
+        self.assertEqual((never.returncode, never.stdout), (3, ""))
+        self.assertIn("no batch size reaches", never.stderr)
+
     def test_nets_that_learnt_nothing_choose_no_batch(self):
         done = lockstep("batch", NOTHING_LEARNT)
         self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)

@@ -194,6 +194,20 @@ class Page(unittest.TestCase):
         Page.opened = None  # the next one begins anew
 
 
+class LearningStudy(unittest.TestCase):
+    def test_the_seeds_learning_curves_are_drawn_by_number(self):
+        with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
+            page, document = page_of(pathlib.Path(folder), ROOT / "results/study_qeios_1xh200_2026-11")
+            chrome.open(page.as_uri())
+            self.assertEqual(chrome.complaints(), [])
+            figures = document["learning_figures"]
+            self.assertEqual({f["number"] for f in figures}, {1, 2, 3, 4, 5, 6})
+            drawn = chrome.evaluate(
+                "[...document.querySelectorAll('.plot')].filter(p => /^Figure [1-6] of the seed/.test(p.getAttribute('aria-label')))"
+                ".map(p => p.data.filter(t => t.line.dash === 'solid' && !t.xaxis).map(t => t.y))")
+            self.assertEqual(drawn, [[[band[0] for band in line["val_accuracy"]] for line in f["lines"]] for f in figures])
+
+
 class BatchStudy(unittest.TestCase):
     def test_which_batch_is_answered_and_its_growth_with_devices_drawn(self):
         with tempfile.TemporaryDirectory() as folder, Chrome(timeout_s=90) as chrome:
