@@ -62,20 +62,44 @@ void verify_points(Lab& lab, const StudyState& state) {
   }
 }
 
+// Ran for its results alone: several ranks on one device, say.
+bool ran_without_room(const Job& job) {
+  return job.point.mode != PointMode::predicted &&
+         job.point.mode != PointMode::emulated && job.runs > 0 &&
+         !job.point.why.empty();
+}
+
+Json axes_but_seed(const Job& job) {
+  Json axes = axes_of(job.point);
+  axes.erase("seed");
+  return axes;
+}
+
+// Points that did not run and, when asked, those that ran where they could not
+// be timed: what they would take with devices of their own. Seeds of one point
+// take the same time: the first stands for them.
 void predict_missing(Lab& lab) {
   const std::vector<MeasuredPoint> measured = measured_points(lab.jobs);
   const StudyFit fit(measured);
   const std::string& hardware = lab.order.hardware.empty()
                                     ? lab.recipe.study.hardware
                                     : lab.order.hardware;
+  std::vector<Json> known;
+  for (const Job& job : lab.jobs)
+    if (job.predicted) known.push_back(axes_but_seed(job));
   for (Job& job : lab.jobs) {
-    if (job.point.mode != PointMode::predicted || job.over()) continue;
+    const bool missing = job.point.mode == PointMode::predicted && !job.over();
+    const bool untimed =
+        lab.order.predict_missing && ran_without_room(job) &&
+        std::ranges::find(known, axes_but_seed(job)) == known.end();
+    if (!missing && !untimed) continue;
     const auto own = fit.of(job.point);
     Json fields = to_json(own ? *own : what_if(job.point, hardware, measured));
     fields["point"] = job.point.id;
     fields["why"] = job.point.why;
     lab.folder.append("predicted", fields);
     job.predicted = true;
+    known.push_back(axes_but_seed(job));
   }
 }
 

@@ -90,6 +90,16 @@ std::vector<SeenStep> steps_alone(const RunConfig& wanted,
   return out;
 }
 
+// What only the data knows: a folder of images is counted when it is read.
+std::int64_t counted_samples(const RunConfig& wanted,
+                             std::span<const MeasuredPoint> measured) {
+  for (const MeasuredPoint& m : measured)
+    if (m.epoch_samples > 0 &&
+        to_json(m.point->config)["data"] == to_json(wanted)["data"])
+      return static_cast<std::int64_t>(m.epoch_samples);
+  return 0;
+}
+
 }  // namespace
 
 Json to_json(const PointForecast& f) {
@@ -160,6 +170,8 @@ PointForecast what_if(const Point& point, const std::string& hardware,
   const Subject subject = subject_of(point.config);
   Question q = subject.asked;
   if (q.ranks == 1) q.method = Method::single;
+  if (q.epoch_samples == 0)
+    q.epoch_samples = counted_samples(point.config, measured);
   const std::vector<SeenStep> seen = steps_alone(point.config, measured);
   const Prediction p = Predictor(subject, cluster, std::nullopt, seen)(q);
   const bool epoch = std::isfinite(p.epoch_s);

@@ -140,6 +140,24 @@ TEST(Sweep, WhatIsPredictedRestsOnNothingEmulated) {
   EXPECT_EQ(state.points[1].predicted["from"], "a guess at this machine");
 }
 
+TEST(Sweep, WhatRanWithoutRoomIsPredictedOnceForAllItsSeeds) {
+  const Place place;
+  StudyFolder folder = place.create(
+      "[study]\nwarmup_steps = 2\ntimed_steps = 6\n[strategy]\nkind = \"ddp\"\n"
+      "[grid]\nbatch.global = 10000\ncomm.ranks = 4096\ntrain.seed = [1, 2]\n");
+  place.run(folder);
+  const std::size_t calls = place.calls().size();
+  EXPECT_TRUE(place.state().points[0].predicted.is_null());
+  for (int times = 0; times < 2; ++times) {
+    place.run(folder, {.predict_missing = true});
+    const StudyState state = place.state();
+    EXPECT_EQ(state.points[0].mode, "correctness");
+    EXPECT_GT(state.points[0].predicted["step_s"], 0);
+    EXPECT_TRUE(state.points[1].predicted.is_null());
+  }
+  EXPECT_EQ(place.calls().size(), calls);
+}
+
 TEST(Sweep, WithoutBeingAskedTheyAreRunButNotTimed) {
   const Place place;
   StudyFolder folder = place.create(
@@ -207,6 +225,23 @@ TEST(WhatIf, TakesOneDeviceAsMeasuredAndTheLinksOfThePreset) {
     EXPECT_TRUE(f.memory_known);
     EXPECT_NEAR(f.memory_bytes / preset.memory_bytes, 1, 1e-9);
   }
+}
+
+TEST(WhatIf, TakesTheSamplesOfAnEpochFromWhoReadTheSameData) {
+  const StudyRecipe recipe = parse_study(
+      "[model]\nkind = \"mobilenet_v2\"\n[train]\ndevice = \"cuda\"\n"
+      "[strategy]\nkind = \"ddp\"\n[grid]\nbatch.global = 20\n"
+      "data.kind = [\"images\", \"digits\"]\ncomm.ranks = [1, 2]\n",
+      "s.toml");
+  const std::vector<Point> points = points_of(recipe);
+  ASSERT_EQ(points[2].config.comm.ranks, 2);  // images, digits on one, on two
+  const std::vector<MeasuredPoint> measured{
+      {.point = &points[0], .step_s = 1, .epoch_samples = 1000}};
+  EXPECT_TRUE(std::isnan(what_if(points[2], "hgx-h200").epoch_s));
+  const PointForecast f = what_if(points[2], "hgx-h200", measured);
+  EXPECT_NEAR(f.epoch_s / f.step_s, 50, 1e-9);
+  const PointForecast other = what_if(points[3], "hgx-h200", measured);
+  EXPECT_NEAR(other.epoch_s / other.step_s, 100, 1e-9);  // 2,000 clips
 }
 
 TEST(WhatIf, TakesNoStepOfSeveralPassesForOne) {
