@@ -55,7 +55,7 @@ struct BatchRuns {
   std::int64_t eval_examples = 0;  // 0: not known
   // False: several of them are one training under different clocks.
   bool independent = true;
-  bool recorded = false;  // `nats` are measured, not Fano's bound
+  bool recorded = false;                // `nats` are measured, not Fano's bound
   std::string information;              // how `nats` came to be, in words
   std::vector<std::string> notes = {};  // what was left out, and why
   // More step times by ranks than the runs alone give, in order of batch.

@@ -65,9 +65,10 @@ void describe(Visitor& v, TrainConfig& c) {
   v.number("rehearse", c.rehearse, {.min = 0, .max = 1000},
            "before the clock starts run so many steps of each batch size and "
            "an evaluation, then put everything back; 0: none");
-  v.flag("search_kernels", c.search_kernels,
-         "GPU: try several kernels for each new shape, which takes seconds, and "
-         "keep the fastest; false: take what is expected to be");
+  v.flag(
+      "search_kernels", c.search_kernels,
+      "GPU: try several kernels for each new shape, which takes seconds, and "
+      "keep the fastest; false: take what is expected to be");
   v.flag("probabilities", c.probabilities,
          "write each validation sample's softmax probabilities after the last "
          "epoch");
