@@ -74,6 +74,7 @@ class Viewers:
 
     def __exit__(self, *_):
         self.done.cancel()
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.2), self.loop).result()  # they leave
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
 
@@ -88,6 +89,21 @@ def train(program, folder):
         raise SystemExit(f"viewers: the run ended with {done.returncode}\n{done.stderr}")
     with open(folder / "steps.csv", newline="") as file:
         return statistics.median(float(row["step_s"]) for row in list(csv.DictReader(file))[WARM_UP:])
+
+
+def one_pair(program, folder, pair, count):
+    server = subprocess.Popen([program, "serve", str(folder)], stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.DEVNULL)
+    address = server.stdout.readline().strip()
+    try:
+        alone = train(program, folder / f"alone_{pair}")
+        with Viewers(address, count) as viewers:
+            watched = train(program, folder / f"watched_{pair}")
+            return {"alone_s": alone, "watched_s": watched, "ratio": watched / alone,
+                    "live_after_s": viewers.live_after_s, "fetched": viewers.fetched}
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
 
 
 def main():
@@ -107,19 +123,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         train(program, folder / "warm_up")
-        server = subprocess.Popen([program, "serve", temporary], stdout=subprocess.PIPE, text=True,
-                                  stderr=subprocess.DEVNULL)
-        address = server.stdout.readline().strip()
-        try:
-            for pair in range(asked.pairs):
-                alone = train(program, folder / f"alone_{pair}")
-                with Viewers(address, asked.viewers) as viewers:
-                    watched = train(program, folder / f"watched_{pair}")
-                    record["rows"].append({"alone_s": alone, "watched_s": watched, "ratio": watched / alone,
-                                           "live_after_s": viewers.live_after_s, "fetched": viewers.fetched})
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait()
+        for pair in range(asked.pairs):
+            record["rows"].append(one_pair(program, folder, pair, asked.viewers))
     middle, low, high = median_with_interval([row["ratio"] for row in record["rows"]])
     record.update(ratio=middle, lo95=low, hi95=high)
     live = max(row["live_after_s"] for row in record["rows"])
